@@ -54,7 +54,7 @@ def decisions(asked: Asked) -> dict[str, float]:
     named: dict[str, list[bool]] = {kind: [] for kind in SIGNALS}
     for entry in asked.world.files:
         kind = entry.get("kind", "file")
-        signal = {SIGNALS[kind]: [entry["file"]] if kind == "error" else entry["file"]}
+        signal: dict[str, Any] = {SIGNALS[kind]: [entry["file"]] if kind == "error" else entry["file"]}
         tiers = asked.context(**signal).tiers
         text = "\n".join(line.text for tier in tiers[:1] for line in tier.lines)
         named[kind] += [holds(text, decision["forms"]) for decision in entry["decisions"]]

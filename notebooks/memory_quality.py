@@ -65,10 +65,6 @@ with app.setup:
     PLACES = ("1st", "2nd to 5th", "later", "not found")
     PLACE_COLORS = dict(zip(PLACES, (GREEN, "#93c9ae", AMBER, RED), strict=True))
     CUT_COLORS = ("#1d3f73", "#3f76c0", "#84aee3", "#bcd4f2")
-    LIST_COLORS = {
-        "text": BLUE, "vector": GREEN, "entity": "#8d6bb8", "time": AMBER, "former": GREY, "reason": "#c0679b",
-        "turn": BLUE, "near": "#6f9bd6", "wide": "#a9c4e8", "cell": "#8d6bb8", "cell_vector": "#b9a1d6",
-    }  # fmt: skip
     KIND_COLORS = {
         "facts and insights": BLUE, "decisions and risks": AMBER, "preferences": "#c0679b", "tasks": GREEN,
         "patterns and workflows": "#8d6bb8", "episodes": GREY, "other": "#6b7280",
@@ -97,10 +93,7 @@ with app.setup:
     .sw-chip { display: inline-block; font-size: 0.72rem; padding: 0 0.45rem; border-radius: 99px; border: 1px solid var(--border); }
     .sw-text { font-size: 0.9rem; line-height: 1.4; margin: 0.15rem 0; }
     .sw-about, .sw-why { font-size: 0.75rem; color: var(--muted-foreground); }
-    .sw-bar { display: flex; gap: 1px; height: 6px; margin: 0.3rem 0 0.2rem; border-radius: 3px; overflow: hidden; max-width: 22rem; }
-    .sw-bar s { display: block; height: 100%; }
     .sw-why { display: flex; flex-wrap: wrap; gap: 0 0.9rem; }
-    .sw-why s { display: inline-block; width: 7px; height: 7px; border-radius: 2px; margin-right: 0.3rem; }
     """
 
 
@@ -439,8 +432,7 @@ def _(memory):
         mo.md("""
     ## Ask
 
-    What a search finds, and why. The bar under a hit shows the lists that found it and how much of the score each gave;
-    the score is that sum times the prior (salience, age and retention, never below the floor).
+    What a search finds, and why: under a hit, the columns that its score was computed from.
     """),
     )
     return
@@ -1299,7 +1291,6 @@ def shown_answer(answer, now):
                 ]
             ),
             one,
-            prior=one.prior,
         )
         for one in found.cells
     ]
@@ -1339,30 +1330,16 @@ def tier(name, hits):
 
 
 @app.function
-def hit(chip, text, about, one, prior=None):
-    """One hit: what it says, where it is from, and a bar of what each list gave."""
-    whole = sum(part.share for part in one.found_by) or 1.0
-    segments = Markup("").join(
-        Markup('<s style="width:{}%;background:{}"></s>').format(
-            f"{100 * part.share / whole:.1f}", LIST_COLORS.get(part.list_name, GREY)
-        )
-        for part in one.found_by
+def hit(chip, text, about, one):
+    """One hit: what it says, where it is from, and the columns of its score."""
+    columns = Markup("").join(
+        Markup("<span>{} {}</span>").format(plain(name), f"{value:.4g}") for name, value in one.why.items()
     )
-    reasons = Markup("").join(
-        Markup('<span><s style="background:{}"></s>{} {} %, place {}</span>').format(
-            LIST_COLORS.get(part.list_name, GREY),
-            plain(part.list_name.replace("_", " ")),
-            f"{100 * part.share / whole:.0f}",
-            part.rank,
-        )
-        for part in one.found_by
-    )
-    score = f"score {one.score:.4f}" + (f", prior {prior:.2f}" if prior is not None else "")
     form = Markup(
         '<li><div class="sw-chip">{}</div><div class="sw-text">{}</div><div class="sw-about">{}</div>'
-        '<div class="sw-bar">{}</div><div class="sw-why">{}<span>{}</span></div></li>'
+        '<div class="sw-why">{}<span>score {}</span></div></li>'
     )
-    return form.format(plain(chip), plain(text), plain(about), segments, reasons, score)
+    return form.format(plain(chip), plain(text), plain(about), columns, f"{one.score:.4f}")
 
 
 if __name__ == "__main__":

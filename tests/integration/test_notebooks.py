@@ -108,7 +108,9 @@ def test_it_counts_what_the_store_holds_and_changes_nothing(visit):
     assert names["measured"].problem.startswith("No question set is given")
     found, problem = names["answer"]
     assert problem == ""
-    assert {share.list_name for cell in found.cells for share in cell.found_by} >= {"text", "vector"}
+    assert found.cells[0].why["text_rank"] == 1
+    assert any(cell.why["vector_rank"] for cell in found.cells)
+    assert any("text_rank 1" in text for text in shown)
     assert any(">5</b><span>live memories" in text for text in shown)
 
 
@@ -209,7 +211,8 @@ def test_without_an_embedder_it_searches_by_words_and_says_so(monkeypatch, tmp_p
         memory.remember(SAID[0][0], subject="kiln 2", attribute="heat", value="1040")
     shown, names = opened(monkeypatch, "--home", str(tmp_path))
     found, _ = names["answer"]
-    assert [share.list_name for share in found.cells[0].found_by] == ["text"]
+    assert found.cells[0].why["text_rank"] == 1
+    assert found.cells[0].why["vector_rank"] == 0
     assert any("full-text search only" in text for text in shown)
 
 
