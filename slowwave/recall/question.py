@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from slowwave.embeddings import Vectors
+from slowwave.embeddings.relevance import Relevance
 from slowwave.language.intents import EXEMPLARS, intent_by_vectors, intent_by_words
 from slowwave.language.query_words import QUERY_WORDS, names_a_thing, plain_words, telling_words
 from slowwave.language.time_phrases import (
@@ -90,8 +91,11 @@ class Question:
     now: datetime
     weights: tuple[float, ...] = ()
     """The idf of each term of `words`, in their order."""
-    relevance: float = 0.0
-    """The cosine from which on a text is relevant in this home's space; 0 without a vector."""
+    relevance: Relevance | None = None
+    """The noise of this home's vector space, as measured at its last fit; null without a vector."""
+    known_cells: int = 0
+    known_turns: int = 0
+    """Memories and messages of the home: the best of many unrelated ones scores more than the best of few."""
     most_cells: int = MOST_CELLS
     has_raw: bool = True
     """Whether raw memories are found; where they are not, the messages that they hold answer."""
@@ -124,6 +128,10 @@ class Question:
     def _numbers(self) -> frozenset[str]:
         return numbers_in(self.text)
 
+    def strength(self, similarity: float, known: int) -> float:
+        """A cosine on a scale of all models and sizes, 0..1: 0.5 is the best of `known` unrelated texts."""
+        return self.relevance.strength(similarity, known) if self.relevance is not None else 0.0
+
     def share(self, held: int) -> float:
         """The share, 0..1 by weight, of the question's terms that a text has (`held_terms`)."""
         known = self._shares
@@ -154,9 +162,9 @@ def understand(
         text=query,
         words=words,
         weights=tuple(store.rarities("passages", terms)),
-        relevance=embedder.profile.relevance_threshold
-        if embedder is not None and vector is not None
-        else 0.0,
+        relevance=embedder.relevance if embedder is not None and vector is not None else None,
+        known_cells=store.count("cells"),
+        known_turns=store.count("turns"),
         vector=vector,
         vector_weight=weight if vector is not None else 0.0,
         filters=filters,

@@ -24,6 +24,9 @@ from slowwave.store import Row, Store
 RELEVANT_COVERAGE = 0.5
 """Share of the question's terms, by weight, from which on a text is about the question whatever its vector says."""
 
+KNOWN = 0.5
+"""Strength of a similarity that the best of all unrelated texts of the home stays below for 80 % of questions."""
+
 UNREAD_AMONG = 20
 """Messages, best first, among which those are looked for that no memory holds yet."""
 
@@ -84,7 +87,7 @@ def is_relevant(question: Question, unit: Unit) -> bool:
         return True
     columns = unit.columns
     is_worded = columns["coverage"] >= RELEVANT_COVERAGE
-    is_near = bool(question.relevance) and columns["similarity"] >= question.relevance
+    is_near = columns["strength"] >= KNOWN
     return bool(is_worded or is_near or columns["in_period"])
 
 
@@ -93,7 +96,7 @@ def is_relevant_said(question: Question, one: Said, gathered: Gathered) -> bool:
     if question.filters.is_narrow or question.filters.is_historical or not names_a_thing(question.text):
         return True
     is_worded = one.columns["window"] >= RELEVANT_COVERAGE and one.columns["coverage"] > 0
-    is_near = bool(question.relevance) and one.columns["similarity"] >= question.relevance
+    is_near = one.columns["strength"] >= KNOWN
     return is_worded or is_near or one.turn_id in gathered.timely
 
 
@@ -116,9 +119,9 @@ def rank_topics(question: Question, gathered: Gathered, units: Sequence[Unit]) -
     for row in usable:
         share = votes.get(row["topic_id"], 0.0) / total
         coverage = question.share(row["held"])
-        near = min(max(row["similarity"], 0.0) / (2 * question.relevance), 1.0) if question.relevance else 0.0
-        is_near = bool(question.relevance) and row["similarity"] >= question.relevance
-        if share >= LEAST_VOTES or (coverage >= RELEVANT_COVERAGE and (is_near or not question.relevance)):
+        near = question.strength(row["similarity"], len(gathered.topics))
+        is_near = near >= KNOWN or question.relevance is None
+        if share >= LEAST_VOTES or (coverage >= RELEVANT_COVERAGE and is_near):
             found.append(TopicUnit(row, 0.5 * share + 0.5 * (0.6 * max(coverage, near) + 0.4 * coverage)))
     for topic in found:
         topic.since = newer_values(topic.row, units)

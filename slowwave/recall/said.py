@@ -67,7 +67,7 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
         held = held_terms(f"{row['speaker'] or ''} {row['content']}", question.terms)
     around = held | gathered.windows.get(key, 0)
     similarity = gathered.turn_similarity.get(key, 0.0)
-    near = min(max(similarity, 0.0) / (2 * question.relevance), 1.0) if question.relevance else 0.0
+    near = question.strength(similarity, question.known_turns)
     fused = max(gathered.turns[key], 0.0) / best
     coverage, window = question.share(held), question.share(around)
     match = 0.3 + 0.7 * (0.6 * max(coverage, near) + 0.4 * window)
@@ -79,7 +79,7 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
         "fused": fused,
         "coverage": coverage,
         "window": window,
-        "similarity": similarity,
+        "strength": near,
         "prior": prior,
     }
     return Said(row, score, held, columns)

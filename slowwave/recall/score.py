@@ -22,7 +22,17 @@ SCHEMA = {
     "id": pl.String(),
     **dict.fromkeys(("text_rank", "vector_rank", "evidence_rank"), pl.Int64()),
     **dict.fromkeys(
-        ("coverage", "similarity", "key", "attribute", "salience", "age_days", "retention", "kind"),
+        (
+            "coverage",
+            "similarity",
+            "strength",
+            "key",
+            "attribute",
+            "salience",
+            "age_days",
+            "retention",
+            "kind",
+        ),
         pl.Float64(),
     ),
     **dict.fromkeys(("has_shape", "has_history", "is_closed", "is_echo", "in_period"), pl.Boolean()),
@@ -43,13 +53,16 @@ def score_units(question: Question, gathered: Gathered, units: list[Unit], mode:
 
 def _columns(question: Question, mode: Mode) -> list[pl.Expr]:
     """The score, its factors, and what they are computed from: one pass over the frame."""
-    listed = {"text": mode.text, "vector": mode.vector * bool(question.relevance), "evidence": mode.evidence}
+    listed = {
+        "text": mode.text,
+        "vector": mode.vector * (question.relevance is not None),
+        "evidence": mode.evidence,
+    }
     reciprocal = (
         weight * (RANK_CONSTANT + 1) / (RANK_CONSTANT + pl.col(f"{name}_rank")).fill_null(math.inf)
         for name, weight in listed.items()
     )
-    near = (pl.col("similarity") / (2 * question.relevance)) if question.relevance else pl.lit(0.0)
-    covered = pl.max_horizontal(pl.col("coverage"), near.clip(0.0, 1.0))
+    covered = pl.max_horizontal("coverage", "strength")
     age = (-question.settings.search.age_rate * pl.col("age_days")).exp()
     floor = question.settings.search.prior_floor
     fused = pl.sum_horizontal(reciprocal) / sum(listed.values())
@@ -113,6 +126,7 @@ def _of_members(
     of_keys = [held_terms(key, question.terms) for key in keys]
     of_topics = [held_terms(name, question.terms) for name in named]
     wholes = [row["held"] | key | topic for row, key, topic in zip(rows, of_keys, of_topics, strict=True)]
+    similarity = max(row["similarity"] for row in rows)
     best = {
         f"{name}_rank": min((of[row["cell_id"]] for row in rows if row["cell_id"] in of), default=None)
         for name, of in ranks.items()
@@ -120,7 +134,8 @@ def _of_members(
     return {
         **best,
         "coverage": max(map(question.share, wholes)),
-        "similarity": max(row["similarity"] for row in rows),
+        "similarity": similarity,
+        "strength": question.strength(similarity, question.known_cells),
         "key": max(map(question.share, of_keys)),
         "attribute": max(_asked_share(question, row["attribute"]) for row in rows),
     }

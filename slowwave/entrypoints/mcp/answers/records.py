@@ -50,7 +50,9 @@ def of_cell(hit: CellHit, *, has_projects: bool = False) -> ToldMemory:
     state = [] if hit.status == "active" else [hit.status]
     doubt = ["in an open contradiction"] if hit.has_open_contradiction else []
     if hit.rival is not None:
-        doubt = [f"undecided; the other side: {cut(hit.rival.content, REMARK_CHARACTERS)} (id {hit.rival.cell_id})"]
+        doubt = [
+            f"undecided; the other side: {cut(hit.rival.content, REMARK_CHARACTERS)} (id {hit.rival.cell_id})"
+        ]
     echo = [cut(hit.echo, REMARK_CHARACTERS)] if hit.echo else []
     again = [f"said again {hit.confirmations} times"] if hit.confirmations else []
     return ToldMemory(
