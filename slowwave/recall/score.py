@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import polars as pl
 
@@ -44,20 +45,22 @@ def score_units(question: Question, gathered: Gathered, units: list[Unit], mode:
     """The units with `score` and the columns behind it, best first, ties by id."""
     if not units:
         return []
-    scored = features(question, gathered, units).select(_columns(question, mode))
+    frame = features(question, gathered, units)
+    scored = frame.select(_columns(question, mode, worded=cast("float", frame["coverage"].max())))
     for unit, row in zip(units, scored.rows(named=True), strict=True):
         unit.score = row.pop("score")
         unit.columns = {name: float(value or 0.0) for name, value in row.items()}
     return sorted(units, key=lambda unit: (-unit.score, unit.cell_id))
 
 
-def _columns(question: Question, mode: Mode) -> list[pl.Expr]:
-    """The score, its factors, and what they are computed from: one pass over the frame."""
-    listed = {
-        "text": mode.text,
-        "vector": mode.vector * (question.relevance is not None),
-        "evidence": mode.evidence,
-    }
+def _columns(question: Question, mode: Mode, *, worded: float) -> list[pl.Expr]:
+    """The score, its factors, and what they are computed from: one pass over the frame.
+
+    `worded` is the best coverage, 0..1: the less of the question any memory has word for word, the less its text
+    lists say and the more the vectors.
+    """
+    vector = mode.vector * (2.0 - worded) * (question.relevance is not None)
+    listed = {"text": mode.text * worded, "vector": vector, "evidence": mode.evidence * worded}
     reciprocal = (
         weight * (RANK_CONSTANT + 1) / (RANK_CONSTANT + pl.col(f"{name}_rank")).fill_null(math.inf)
         for name, weight in listed.items()
@@ -65,7 +68,7 @@ def _columns(question: Question, mode: Mode) -> list[pl.Expr]:
     covered = pl.max_horizontal("coverage", "strength")
     age = (-question.settings.search.age_rate * pl.col("age_days")).exp()
     floor = question.settings.search.prior_floor
-    fused = pl.sum_horizontal(reciprocal) / sum(listed.values())
+    fused = pl.sum_horizontal(reciprocal) / (sum(listed.values()) or 1.0)
     match = 0.3 + 0.7 * (0.6 * covered + 0.4 * pl.col("key"))
     prior = floor + (1 - floor) * pl.col("salience") * age * pl.col("retention")
     score = fused * match * prior * _factors() + mode.period * pl.col("in_period")
