@@ -117,7 +117,19 @@ def _form(form: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(_plain(form))}(?!\w)(?![.,]\d)")
 
 
+MONTHS = ("january february march april may june july august september october november december").split()
+ISO_DAY = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
+
+
 def _plain(text: str) -> str:
+    """Text as forms are looked for in it: a day as 2026-09-15 also counts as "15 september" and "september 15"."""
+
+    def spelled(found: re.Match[str]) -> str:
+        month, day = int(found[1]), int(found[2])
+        name = MONTHS[month - 1] if 0 < month <= len(MONTHS) else ""
+        return f"{found[0]} {day} {name} {day}" if name else found[0]
+
+    text = ISO_DAY.sub(spelled, text)
     return " ".join(text.translate({0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}).casefold().split())
 
 

@@ -21,6 +21,9 @@ MACHINE_SHARE = 0.3
 
 _SENTENCE = re.compile(r"(?<=[.!?\u2026])[\"'\u201d\u2019)*_`]*\s+|(?<=[\u3002\uff01\uff1f])")
 _NUMBERED = re.compile(r"\s*(?:[-*>#|]\s+)*\w{1,3}[.)]\s*$")
+_ABBREVIATED = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|Nr|vs|etc|e\.g|i\.e|z\.B|approx|ca)\.$")
+"""A full stop behind which no sentence ends."""
+
 _RUN = re.compile(rf"\S{{{MACHINE_RUN}}}")
 _SIGN = re.compile(r"[{}\[\]\"\\<>=;&%$^]")
 _CLAUSE = ",;:)]}|"
@@ -68,7 +71,11 @@ def cut_before(text: str, most: int) -> int:
 
 
 def _sentences(line: str) -> list[tuple[int, int]]:
-    ends = [match.end() for match in _SENTENCE.finditer(line) if not _is_number(line, match.end())]
+    ends = [
+        match.end()
+        for match in _SENTENCE.finditer(line)
+        if not _is_number(line, match.end()) and not _ABBREVIATED.search(line, 0, match.start())
+    ]
     return list(zip([0, *ends], [*ends, len(line)], strict=True))
 
 

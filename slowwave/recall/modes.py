@@ -19,8 +19,9 @@ KIND: dict[Intent, dict[str, float]] = {
 class Mode:
     """How one form of an answer weighs and cuts.
 
-    `text`, `vector` and `evidence` weigh the lists, `period` is added to what is of the time that is named. What is
-    below `cut` of the best is left out. `turns` weighs messages beside memories. So many memories a list, and messages
+    `text`, `vector` and `evidence` weigh the lists, `period` is added to what is of the time that is named. Nothing
+    is known where coverage and strength of the best add up to less than `known`; what is below `cut` of the best is
+    left out. `turns` weighs messages beside memories. So many memories a list, and messages
     in all, are looked at, whatever the limit of the answer.
     """
 
@@ -29,6 +30,7 @@ class Mode:
     evidence: float = 0.5
     period: float = 0.5
     cut: float = 0.5
+    known: float = 0.7
     turns: float = 0.7
     has_raw: bool = False
     fills: bool = False
@@ -37,5 +39,5 @@ class Mode:
 
 
 SEARCH = Mode(has_raw=True)
-PAGE = Mode(cut=0.0, fills=True, most_cells=100, most_said=60)
-SMALL = Mode(cut=0.6)
+PAGE = Mode(cut=0.0, known=0.6, fills=True, most_cells=100, most_said=60)
+SMALL = Mode(cut=0.6, known=0.9)

@@ -120,6 +120,12 @@ class Question:
         """Return whether the question asks how far something is."""
         return ASKS_STATE.search(self.text) is not None
 
+    def has_shape(self, text: str) -> bool:
+        """Return whether a value may be what is asked: a number or time for how many and when, a name for who."""
+        if self.asks_number:
+            return self.has_number(text)
+        return self.intent != "who" or not any(map(str.isdigit, text))
+
     def has_number(self, text: str) -> bool:
         """Return whether a text has a number that the question itself has not, in digits or as a word."""
         return bool(numbers_in(text) - self._numbers)

@@ -164,7 +164,9 @@ def _find_echoes(units: list[Unit]) -> None:
 
 def _mark_echoes(near: Iterable[Unit], of: Unit, was: frozenset[str], now: frozenset[str]) -> None:
     for unit in near:
-        if unit is of or unit.echo_of is not None or unit.rival is not None:
+        value = unit.row["value"]
+        has_own = unit.history or (value is not None and not value_terms(value) <= STATE_WORDS)
+        if unit is of or unit.echo_of is not None or unit.rival is not None or has_own:
             continue
         said = value_terms(unit.row["content"])
         if was <= said and not now & said:

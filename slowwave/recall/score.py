@@ -158,7 +158,7 @@ def _of_unit(question: Question, gathered: Gathered, unit: Unit) -> dict[str, ob
         "age_days": days_ago(row["event_time"], now=now),
         "retention": retention_of(rate, unused, exponent=settings.decay.exponent),
         "kind": KIND[question.intent].get(row["cell_type"], 1.0),
-        "has_shape": not question.asks_number or question.has_number(shown),
+        "has_shape": question.has_shape(shown),
         "has_history": bool(unit.history),
         "is_closed": not question.asks_state and is_over(row, settings, now=now),
         "is_echo": unit.echo_of is not None,
