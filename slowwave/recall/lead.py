@@ -14,7 +14,7 @@ from slowwave.store.terms import held_terms
 DISPUTE_SHARE = 0.8
 """An undecided pair leads where its score is this share of the best one's: nothing else may be read as settled."""
 
-ASKED_SHARE, ASKED_KEY = 0.6, 0.3
+ASKED_SHARE, ASKED_KEY = 0.6, 0.2
 """A value whose attribute is asked whole leads from this share of the best score on, where its name is asked, too."""
 
 BETTER = 0.15

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from slowwave.schemas.search import Intent
 
 KIND: dict[Intent, dict[str, float]] = {
-    "what": {"decision": 1.2, "fact": 1.1, "preference": 1.1, "insight": 0.9, "risk": 0.9, "code_ref": 0.8,
-             "task": 0.8, "episode": 0.6},
-    "general": {"decision": 1.2, "fact": 1.1, "preference": 1.1, "code_ref": 0.9, "task": 0.85, "episode": 0.7},
-    "when": {"task": 1.15, "decision": 1.15, "episode": 0.8},
-    "who": {"code_ref": 0.9, "episode": 0.7},
-    "why": {"decision": 1.2, "insight": 1.2, "risk": 1.1, "code_ref": 0.8, "episode": 0.6},
+    "what": {"decision": 1.1, "fact": 1.05, "preference": 1.05, "insight": 0.95, "risk": 0.95, "code_ref": 0.9,
+             "task": 0.9, "episode": 0.75},
+    "general": {"decision": 1.1, "fact": 1.05, "preference": 1.05, "code_ref": 0.95, "task": 0.92, "episode": 0.8},
+    "when": {"task": 1.07, "decision": 1.07, "episode": 0.9},
+    "who": {"code_ref": 0.95, "episode": 0.8},
+    "why": {"decision": 1.1, "insight": 1.1, "risk": 1.05, "code_ref": 0.9, "episode": 0.75},
 }  # fmt: skip
 """How well a type of memory answers an intent; 1 where nothing is said."""
 
@@ -25,9 +25,9 @@ class Mode:
     in all, are looked at, whatever the limit of the answer.
     """
 
-    text: float = 1.0
+    text: float = 0.6
     vector: float = 0.5
-    evidence: float = 0.5
+    evidence: float = 0.6
     period: float = 0.5
     cut: float = 0.5
     known: float = 0.7

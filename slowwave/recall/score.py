@@ -36,7 +36,9 @@ SCHEMA = {
         ),
         pl.Float64(),
     ),
-    **dict.fromkeys(("has_shape", "has_history", "is_closed", "is_echo", "in_period"), pl.Boolean()),
+    **dict.fromkeys(
+        ("has_shape", "has_history", "has_value", "is_closed", "is_echo", "in_period"), pl.Boolean()
+    ),
 }
 """The columns of the frame, a row a unit; ranks are 1-based, null where the list did not bring it."""
 
@@ -59,7 +61,7 @@ def _columns(question: Question, mode: Mode, *, worded: float) -> list[pl.Expr]:
     `worded` is the best coverage, 0..1: the less of the question any memory has word for word, the less its text
     lists say and the more the vectors.
     """
-    vector = mode.vector * (2.0 - worded) * (question.relevance is not None)
+    vector = mode.vector * (2.5 - 1.5 * worded) * (question.relevance is not None)
     listed = {"text": mode.text * worded, "vector": vector, "evidence": mode.evidence * worded}
     reciprocal = (
         weight * (RANK_CONSTANT + 1) / (RANK_CONSTANT + pl.col(f"{name}_rank")).fill_null(math.inf)
@@ -80,11 +82,12 @@ def _factors() -> pl.Expr:
     """Fit * state * property: how well type and value fit, what became of it, whether its property is asked."""
     state = (
         pl.when("is_echo").then(0.5).otherwise(1.0)
-        * pl.when("is_closed").then(0.6).otherwise(1.0)
-        * pl.when("has_history").then(1.15).otherwise(1.0)
+        * pl.when("is_closed").then(0.85).otherwise(1.0)
+        * pl.when("has_history").then(1.25).otherwise(1.0)
+        * pl.when("has_value").then(1.08).otherwise(1.0)
     )
-    is_property = (pl.col("attribute") >= 0.5) & (pl.col("key") >= 0.3) & pl.col("has_shape")  # noqa: PLR2004
-    fit = pl.col("kind") * pl.when("has_shape").then(1.0).otherwise(0.8)
+    is_property = (pl.col("attribute") >= 0.5) & (pl.col("key") >= 0.1) & pl.col("has_shape")  # noqa: PLR2004
+    fit = pl.col("kind") * pl.when("has_shape").then(1.0).otherwise(0.75)
     return fit * state * pl.when(is_property).then(1.3).otherwise(1.0)
 
 
@@ -160,6 +163,7 @@ def _of_unit(question: Question, gathered: Gathered, unit: Unit) -> dict[str, ob
         "kind": KIND[question.intent].get(row["cell_type"], 1.0),
         "has_shape": question.has_shape(shown),
         "has_history": bool(unit.history),
+        "has_value": row["value"] is not None,
         "is_closed": not question.asks_state and is_over(row, settings, now=now),
         "is_echo": unit.echo_of is not None,
         "in_period": bool(gathered.timely & {member["cell_id"] for member in (*unit.members, row)}),
