@@ -73,7 +73,9 @@ def recall(
     said = score_said(question, gathered, mode)
     recalled = Recalled(question, gathered, asked=asked_terms(text, partial(store.rarities, "passages")))
     recalled.units = [unit for unit in units if is_relevant(question, unit)]
-    recalled.said = [one for one in said if is_relevant_said(question, one, gathered)]
+    about = [one for one in said if is_relevant_said(question, one, gathered)]
+    later = {one.later.turn_id for one in about if one.later is not None}
+    recalled.said = [one for one in said if one.turn_id in later or one in about]
     recalled.topics = rank_topics(question, gathered, recalled.units)
     if mode.fills and (recalled.units or recalled.said):
         recalled.more_units = [unit for unit in units if unit not in recalled.units]
