@@ -12,7 +12,6 @@ from slowwave.language.query_words import names_a_thing
 from slowwave.recall.conditions import (
     cell_condition,
     recorded_condition,
-    said_condition,
     scope_condition,
     turn_condition,
     within,
@@ -28,7 +27,7 @@ from slowwave.recall.turns import (
     vectors_query,
 )
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import Expr, Query, Row, RowsQuery, SearchQuery, col, lit
+from slowwave.store import Expr, FirstQuery, Query, Row, RowsQuery, SearchQuery, col, lit
 
 CELL_COLUMNS = (
     "cell_id", "topic_id", "cell_type", "subject", "attribute", "value", "content", "summary", "compressed",
@@ -49,6 +48,12 @@ USAGE_COLUMNS = (
     "ignore_count",
     "confirmations",
 )
+
+MATCHED = ("content", "entities")
+"""Fields of a memory that are matched by words."""
+
+UNMATCHED = {"text_score": 0.0, "similarity": 0.0, "held": 0}
+"""The values of a row that a condition brought, and no words and no vector."""
 
 TOPIC_ROWS = 8
 PERIOD_ROWS = 100
@@ -91,7 +96,10 @@ def gather(question: Question, *, has_turns: bool = True, has_topics: bool = Tru
     if question.period is not None:
         first |= _of_period(question, has_turns=has_turns)
     rows = dict(zip(first, question.store.find(list(first.values())), strict=True))
+    for name in rows.keys() & {"cells", "cells_then", "turns_then"}:
+        rows[name] = [{**UNMATCHED, **row} for row in rows[name]]
     then = [*rows.get("cells_then", ()), *rows.get("turns_then", ())]
+    then += rows["cells"] if question.is_about_time else []
     found = {row["cell_id"]: row for row in (*rows.get("cells_then", ()), *rows["cells"])}
     lists = TurnLists(rows.get("passages", []), rows.get("turns", []), rows["cells"])
     scores = turn_scores(lists) if has_turns else {}
@@ -116,7 +124,7 @@ def gather(question: Question, *, has_turns: bool = True, has_topics: bool = Tru
 
 def gather_rows(question: Question, rows: list[Row]) -> Gathered:
     """What belongs to memories that were read by a condition: they match nothing by words or meaning."""
-    found = {row["cell_id"]: {**row, "text_score": 0.0, "similarity": 0.0, "held": 0} for row in rows}
+    found = {row["cell_id"]: {**row, **UNMATCHED} for row in rows}
     (disputes,) = question.store.find([_standing_disputes(question)])
     gathered = Gathered(found, dict(found), disputes=disputes)
     _second_round(question, gathered, [], has_topics=False)
@@ -152,11 +160,12 @@ def _cells(question: Question) -> Query:
     """Memories that may be found, and outdated ones, which lead to what took their place."""
     former = scope_condition(question.settings.owner, question.filters) & (col("status") == lit("superseded"))
     where = question.where if question.filters.is_historical else question.where | former
+    if question.is_about_time and question.period is not None:  # what was said then, and is current
+        where = question.where & within(question.period.start, question.period.end)
     if not question.has_raw:
         where &= col("prompt_version") != lit(RAW_PROMPT)
-    if question.is_about_time and question.period is not None:
-        where &= within(question.period.start, question.period.end)
-        return SearchQuery("cells", "", question.vector, question.most_cells, where, CELL_COLUMNS)
+    if question.is_about_time:
+        return _nearest(question, "cells", where, CELL_COLUMNS, words="", most=question.most_cells)
     return SearchQuery(
         "cells",
         question.words,
@@ -164,7 +173,7 @@ def _cells(question: Question) -> Query:
         question.most_cells,
         where,
         CELL_COLUMNS,
-        ("content", "entities"),
+        MATCHED,
     )
 
 
@@ -182,17 +191,26 @@ def _of_period(question: Question, *, has_turns: bool) -> dict[str, Query]:
     then: dict[str, Query] = {}
     if not question.is_about_time:
         where = question.where & (within(start, end) | within(start, end, "valid_from"))
-        then["cells_then"] = _nearest(question, "cells", where, CELL_COLUMNS)
+        then["cells_then"] = _nearest(question, "cells", where, CELL_COLUMNS, words=question.words)
     if has_turns:
         where = turn_condition(question.settings.owner, question.filters) & within(start, end)
-        then["turns_then"] = _nearest(question, "turns", where, ())
+        then["turns_then"] = _nearest(question, "turns", where, ("turn_id",))
     return then
 
 
-def _nearest(question: Question, table: str, where: Expr, columns: tuple[str, ...]) -> Query:
-    words = question.words if table == "cells" else ""
-    fields = ("content", "entities") if table == "cells" else ()
-    return SearchQuery(table, words, question.vector, PERIOD_ROWS, where, columns, fields)
+def _nearest(
+    question: Question,
+    table: str,
+    where: Expr,
+    columns: tuple[str, ...],
+    *,
+    words: str = "",
+    most: int = PERIOD_ROWS,
+) -> Query:
+    """Rows of a condition, the nearest to the question; without a vector the newest."""
+    if question.vector is None:
+        return FirstQuery(table, "event_time", most, where, columns)
+    return SearchQuery(table, words, question.vector, most, where, columns, MATCHED if words else ())
 
 
 def _chain(question: Question, gathered: Gathered) -> Query:
@@ -202,9 +220,8 @@ def _chain(question: Question, gathered: Gathered) -> Query:
     properties = {row["property"] for row in rows if row["property"] and row["value"]}
     pairs = [{row["cell_a"], row["cell_b"]} for row in gathered.disputes]
     rivals = set[str]().union(*(pair for pair in pairs if pair & (heads | gathered.found.keys())))
+    # what was said later is read, too: a value ends when its follower was said
     said = scope_condition(question.settings.owner, question.filters)
-    if question.filters.is_historical:
-        said &= said_condition(question.settings.owner, question.filters.past_state)
     is_of_it = col("head_id").isin(sorted(heads)) | col("cell_id").isin(sorted(rivals))
     if properties:
         living = cell_condition(question.settings.owner, question.filters.past_state)

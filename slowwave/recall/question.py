@@ -1,6 +1,7 @@
 """A question as the search takes it: its words, its vector, its intent, and the time that it names."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -37,6 +38,9 @@ EVENT_MEMORIES = 3
 INTENT_MARGIN = 0.15
 """Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
 
+
+FEW_MESSAGES = 10
+"""Weight, in messages, of the mean idf of a question's terms beside what the messages of the home say."""
 
 MOST_CELLS = 100
 """Memories that each list of a question brings, whatever the limit: a smaller limit shows the first of the same."""
@@ -167,7 +171,7 @@ def understand(
         settings=reader.settings,
         text=query,
         words=words,
-        weights=tuple(store.rarities("passages", terms)),
+        weights=_weights(store, terms),
         relevance=embedder.relevance if embedder is not None and vector is not None else None,
         known_cells=store.count("cells"),
         known_turns=store.count("turns"),
@@ -180,6 +184,17 @@ def understand(
         intent=_intent(reader, query, vector),
         now=now,
     )
+
+
+def _weights(store: Store, terms: Sequence[str]) -> tuple[float, ...]:
+    """The idf of each term, near their mean in a home of few messages.
+
+    There a word that no message has would weigh ten times as much as one that two of two have, and "which editor does
+    Anna use?" would find nothing about Anna's editor.
+    """
+    rarities, count = list(store.rarities("passages", terms)), store.count("turns")
+    mean = sum(rarities) / len(rarities) if rarities else 0.0
+    return tuple((count * rarity + FEW_MESSAGES * mean) / (count + FEW_MESSAGES) for rarity in rarities)
 
 
 def _intent(reader: Reader, query: str, vector: Vectors | None) -> Intent:

@@ -85,7 +85,10 @@ def _as_of(question: Question, cells: Mapping[str, Row]) -> dict[str, Row]:
     known = {
         key: row
         for key, row in cells.items()
-        if (filters.as_of is None or latest_of(row["event_time"]) <= filters.as_of)
+        if (
+            filters.as_of is None
+            or max(map(latest_of, (row["event_time"], row["valid_from"]))) <= filters.as_of
+        )
         and (filters.known_at is None or row["recorded_at"] <= filters.known_at)
     }
     said = {key: latest_of(row["event_time"]) for key, row in cells.items()}

@@ -52,6 +52,7 @@ EVIDENCE_SHARE = 0.5
 
 UNFINISHED_ERASE = "an erase was cut off and its text may still be here: `slowwave erase --resume` ends it"
 NOTHING_EXTRACTED = "no memory was made of what came in yet: `slowwave run nightly` does"
+RENEWED_EPISODES = "episodes are written anew as memory changes: they may hold what came later"
 NOTHING_ELSE = "nothing else is known about this"
 NOTHING_KNOWN = "nothing is known about this"
 
@@ -198,7 +199,7 @@ def _notes(
     """What a reader should know: why nothing was found, or that nothing else is known."""
     question, filters = recalled.question, recalled.question.filters
     if filters.is_historical and are_asked_for(filters):
-        return ["episodes are written anew as memory changes: they may hold what came later"]
+        return [RENEWED_EPISODES, *([] if units or topics or said else _why_empty(filters))]
     if question.is_about_time and not units and question.period is not None:
         return [f"no memory that may be found is of that time ({question.period.text.strip()})"]
     if units or topics or said:

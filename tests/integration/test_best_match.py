@@ -7,10 +7,10 @@ from slowwave import Memory
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
-from slowwave.schemas.search import Filters
 from slowwave.recall.reader import Reader, open_reader
 from slowwave.recall.search import ask
 from slowwave.recall.turns import TurnQuestion, find_turns
+from slowwave.schemas.search import Filters
 from tests.rows import row, rows
 from tests.scripted_model import write_settings
 
@@ -65,4 +65,7 @@ def test_a_statement_is_not_found_by_the_words_of_another_one_of_that_day(tmp_pa
         reader.store, TurnQuestion("attic lamp", None, Filters()), reader.settings, lists=["near"]
     )
     told = dict(reader.store.rows("turns", ["turn_id", "content"]).iter_rows())
-    assert [told[entry.key] for entry in found] == ["The attic lamp is green.", "The attic door squeaks."]
+    assert [told[turn_id] for turn_id in found.scores] == [
+        "The attic lamp is green.",
+        "The attic door squeaks.",
+    ]

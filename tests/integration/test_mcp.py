@@ -31,12 +31,11 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
+from slowwave.recall.search import NOTHING_EXTRACTED
 from slowwave.schemas.lists import TopicPage
 from slowwave.schemas.results import Erased, TopicSummary
 from slowwave.schemas.search import Timeline
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.search.search import NOTHING_EXTRACTED
-from slowwave.recall.turns import NOT_YET_TOLD
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 
@@ -562,10 +561,9 @@ REFUSALS: dict[str, Said | None] = {
 
 
 def test_notes_name_what_an_agent_can_call_instead_of_commands():
-    told = cut_notes([NOT_YET_TOLD, NOTHING_EXTRACTED])
+    told = cut_notes([NOTHING_EXTRACTED])
     assert "`--" not in "".join(told)
     assert "`slowwave" not in "".join(told)
-    assert all("detail_level evidence" in note for note in told)
 
 
 @pytest.mark.parametrize("era", ERAS.values(), ids=ERAS)

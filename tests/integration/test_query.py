@@ -12,11 +12,10 @@ from slowwave.errors import InputError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
-from slowwave.schemas.search import CellHit, Filters, SearchRequest, SearchResult
 from slowwave.recall.reader import Reader, open_reader
-from slowwave.recall.search import ask
+from slowwave.recall.search import NOTHING_ELSE, NOTHING_KNOWN, ask
 from slowwave.recall.search import answer as answer_request
-from slowwave.recall.turns import NOT_YET_TOLD, TurnQuestion, find_turns, turn_queries, turn_scores
+from slowwave.schemas.search import CellHit, Filters, SearchRequest, SearchResult
 from tests.rows import row, rows
 
 JUNE, JULY, AUGUST, NIGHT = (datetime(2026, month, 10, tzinfo=UTC) for month in (6, 7, 8, 9))
@@ -55,6 +54,8 @@ CELLS = [
     cell(
         "mara", "She wants short commit messages.", JULY, cell_type="preference", entities=["Mara (person)"]
     ),
+    cell("red crane", "The crane at the quay was painted red.", JUNE),
+    cell("blue crane", "The crane at the quay was painted blue.", JULY),
     cell("ben", "The rate limit of a stranger is 7.", JULY, user_id="ben"),
     cell("open", "The rate limit of the shared gateway is 900.", JULY, user_id="ben", scope="project-shared"),
 ]
@@ -120,7 +121,7 @@ def hit_of(result: SearchResult, cell_id: str) -> CellHit:
     return next(hit for hit in result.cells if hit.cell_id == cell_id)
 
 
-def test_the_value_that_holds_is_shown_with_its_history_and_no_former_one_beside_it(reader: Reader):
+def test_the_current_value_is_shown_with_its_history_and_former_ones_do_not_answer(reader: Reader):
     result = answer(reader, "What is the rate limit of the departures endpoint?")
     assert {"r1", "r2"}.isdisjoint(hit.cell_id for hit in result.cells)
     history = hit_of(result, "r3").history
@@ -157,13 +158,12 @@ def test_a_memory_that_is_shown_fades_in_search_as_it_does_at_night(tmp_path: Pa
         workspace.commit(encode("cell_usage.folded", usage), now=NIGHT)
     hits = answer(open_reader(open_home(tmp_path / "shown")), "Which ferry sails at dawn?").cells
     assert [hit.cell_id for hit in hits] == ["berta", "anna"]
-    assert hits[0].prior > hits[1].prior
+    assert hits[0].why["prior"] > hits[1].why["prior"]
 
 
 def test_a_question_in_the_words_of_a_former_value_finds_what_took_its_place(reader: Reader):
     result = answer(reader, "server-side sessions in Redis, cookie kw_sid")
     assert "red" not in [hit.cell_id for hit in result.cells]
-    assert "former" in {share.list_name for share in hit_of(result, "jwt").found_by}
     assert result.cells[0].cell_id == "jwt"
 
 
@@ -226,32 +226,45 @@ def test_an_entity_is_found_by_its_name_in_any_case(reader: Reader):
 
 def test_a_person_named_in_the_question_reaches_memories_that_do_not_say_the_name(reader: Reader):
     result = answer(reader, "How would Mara word it?")
-    assert "entity" in {share.list_name for share in hit_of(result, "mara").found_by}
-    assert result.cells[0].cell_id == "mara"
+    assert [hit.cell_id for hit in result.cells] == ["mara"]
 
 
-def test_both_sides_of_an_open_contradiction_are_shown_as_such(reader: Reader):
+def test_an_open_contradiction_is_one_result_that_leads_with_both_sides(reader: Reader):
     result = answer(reader, "which weekday does the settlement job run")
-    assert {hit.cell_id for hit in result.cells if hit.has_open_contradiction} == {"tue", "thu"}
-
-
-def test_a_time_in_the_question_draws_what_happened_then_and_excludes_nothing(reader: Reader):
-    result = answer(reader, "what about the settlement job in July?")
-    assert (result.after, result.before) == (
-        datetime(2026, 7, 1, tzinfo=UTC),
-        datetime(2026, 8, 1, tzinfo=UTC),
+    (hit,) = [hit for hit in result.cells if hit.cell_id in ("tue", "thu")]
+    assert hit.has_open_contradiction
+    assert hit.rival is not None
+    assert {hit.cell_id, hit.rival.cell_id} == set(result.lead_ids) == {"tue", "thu"}
+    assert result.lead == (
+        "Undecided: The settlement job runs on Tuesdays [2026-06-10] or "
+        "The settlement job runs on Thursdays [2026-07-10]"
     )
-    hits = [hit.cell_id for hit in result.cells]
-    assert hits.index("thu") < hits.index("tue")
 
 
-def test_a_question_about_nothing_but_a_time_is_answered_with_what_was_said_then(reader: Reader):
+@pytest.mark.parametrize(("month", "first"), [("June", "red crane"), ("July", "blue crane")])
+def test_a_time_in_the_question_draws_what_happened_then_and_excludes_nothing(
+    reader: Reader, month: str, first: str
+):
+    result = answer(reader, f"how was the crane at the quay painted in {month}?")
+    assert result.after is not None
+    assert (result.after.day, f"{result.after:%B}") == (1, month)
+    assert result.cells[0].cell_id == first
+    assert {"red crane", "blue crane"} <= {hit.cell_id for hit in result.cells}
+
+
+@pytest.mark.parametrize("provider", ["wordllama", "none"])
+def test_a_question_about_nothing_but_a_time_is_answered_with_what_was_said_then(
+    reader: Reader, provider: str
+):
+    reader = reader if provider == "wordllama" else replace(reader, embedder=None)
     result = answer(reader, "what happened in July?")
     assert result.topics == []
-    assert result.cells
+    assert {"blue crane", "jwt", "p2", "mara"} <= {hit.cell_id for hit in result.cells}
     assert all(result.after <= hit.event_time < result.before for hit in result.cells)
-    (note,) = answer(reader, "what happened in March?").notes
-    assert note == "no memory that may be found is of that time (in March)"
+    assert (
+        "no memory that may be found is of that time (in March)"
+        in answer(reader, "what happened in March?").notes
+    )
 
 
 def test_places_that_no_summary_takes_go_to_memories(reader: Reader):
@@ -266,13 +279,14 @@ def test_the_past_knows_no_contradiction_of_which_one_side_was_not_said_yet(read
     assert {hit.cell_id for hit in before.cells if hit.cell_id in ("tue", "thu")} == {"tue"}
     assert not any(hit.has_open_contradiction for hit in before.cells)
     after = ask(reader, "settlement job", filters=Filters(as_of=AUGUST), now=NIGHT)
-    assert {hit.cell_id for hit in after.cells if hit.has_open_contradiction} == {"tue", "thu"}
+    (hit,) = [hit for hit in after.cells if hit.rival is not None]
+    assert {hit.cell_id, hit.rival.cell_id} == {"tue", "thu"}
 
 
-def test_of_episodes_in_the_past_it_is_said_that_they_may_tell_what_came_later(reader: Reader):
+def test_an_answer_with_episodes_of_the_past_says_that_they_may_hold_what_came_later(reader: Reader):
     asked = Filters(cell_types=("episode",), as_of=JULY)
     notes = ask(reader, "rate limit", filters=asked, now=NIGHT).notes
-    assert "episodes are told anew as memory changes: they may tell what came later" in notes
+    assert "episodes are written anew as memory changes: they may hold what came later" in notes
     assert "no memory that may be found passes the filters: type" in notes
 
 
@@ -305,25 +319,55 @@ def test_evidence_is_the_turns_in_their_order_and_the_turns_that_answer_themselv
     result = ask(reader, "sign tokens with the curve", detail_level="evidence", now=NIGHT)
     assert [turn.turn_id for turn in hit_of(result, "jwt").evidence] == ["t0", "t1"]
     assert {turn.turn_id for turn in result.turns[:2]} == {"t0", "t1"}
-    assert result.turns[0].found_by
+    assert all("coverage" in turn.why for turn in result.turns)
 
 
-def test_what_vectors_alone_find_far_away_is_no_answer(reader: Reader):
-    assert answer(reader, "quantum chromodynamics lattice").cells == []
+def test_what_is_not_about_the_question_is_no_answer_and_the_answer_says_so(reader: Reader):
+    unknown = answer(reader, "quantum chromodynamics lattice")
+    assert (unknown.lead, unknown.cells, unknown.notes) == ("", [], [NOTHING_KNOWN])
     assert found(reader, "quantum chromodynamics lattice", cell_types=("decision",)), (
         "a filter asks for what there is"
     )
 
 
-def test_a_message_that_no_memory_tells_yet_is_told_of_where_it_matches(reader: Reader):
-    assert NOT_YET_TOLD in answer(reader, "when does the ferry sail").notes
-    assert answer(reader, "rate limit of the departures endpoint").notes == []
-    assert NOT_YET_TOLD not in answer(reader, "when does the ferry sail", cell_types=("decision",)).notes
+def test_what_matches_less_than_half_as_well_as_the_best_is_left_out_and_the_answer_says_so(reader: Reader):
+    result = answer(reader, "which curve signs the tokens of the login")
+    assert result.cells[0].cell_id == "jwt"
+    matched = [hit.why["fused"] * hit.why["match"] for hit in result.cells]
+    assert min(matched) >= max(matched) / 2
+    assert NOTHING_ELSE in result.notes
+    assert NOTHING_ELSE not in answer(reader, "login", cell_types=("decision",)).notes
 
 
-def test_shares_add_up_to_the_score(reader: Reader):
-    for hit in answer(reader, "rate limit").cells:
-        assert sum(share.share for share in hit.found_by) * hit.prior == pytest.approx(hit.score)
+def test_a_message_that_no_night_has_read_answers_beside_memories_and_leads_where_it_is_best(reader: Reader):
+    result = answer(reader, "when does the ferry sail")
+    assert [(turn.turn_id, turn.is_unread) for turn in result.turns] == [("t2", True)]
+    assert (result.lead_ids, "Then the ferry sails." in result.lead) == (["t2"], True)
+    assert answer(reader, "when does the ferry sail", cell_types=("decision",)).turns == []
+    assert answer(reader, "rate limit of the departures endpoint").turns == []
+
+
+def test_the_columns_of_a_hit_explain_its_score(reader: Reader):
+    result = ask(reader, "rate limit in July, and who signs the tokens", limit=25, now=NIGHT)
+    assert len(result.cells) > 3
+    for hit in result.cells:
+        why = hit.why
+        state = (0.5 if why["is_echo"] else 1) * (0.6 if why["is_closed"] else 1)
+        state *= 1.15 if why["has_history"] else 1
+        is_property = why["attribute"] >= 0.5 and why["key"] >= 0.3 and why["has_shape"]
+        fit = why["kind"] * (1.3 if is_property else 1) * (1 if why["has_shape"] else 0.8)
+        score = why["fused"] * why["match"] * why["prior"] * fit * state + 0.5 * why["in_period"]
+        assert hit.score == pytest.approx(score), hit.cell_id
+    assert any(hit.why["in_period"] for hit in result.cells)
+    assert [hit.score for hit in result.cells] == sorted((hit.score for hit in result.cells), reverse=True)
+
+
+def test_a_smaller_limit_shows_the_first_of_the_same_answers(reader: Reader):
+    question = "staging port, settlement job, rate limit, login tokens, crane"
+    ten = ask(reader, question, limit=10, now=NIGHT)
+    five = ask(reader, question, limit=5, now=NIGHT)
+    assert [hit.cell_id for hit in five.cells] == [hit.cell_id for hit in ten.cells][:5]
+    assert five.lead == ten.lead
 
 
 def test_without_an_embedder_words_alone_answer_and_the_answer_says_so(tmp_path: Path):
@@ -333,7 +377,7 @@ def test_without_an_embedder_words_alone_answer_and_the_answer_says_so(tmp_path:
             workspace.commit(part, now=NIGHT)
     result = ask(open_reader(open_home(tmp_path)), "rate limit", now=NIGHT)
     assert result.cells
-    assert all(share.list_name != "vector" for hit in result.cells for share in hit.found_by)
+    assert all(hit.why["vector_rank"] == hit.why["similarity"] == 0 for hit in result.cells)
     assert result.notes
 
 
@@ -369,59 +413,3 @@ def test_what_cannot_be_asked_is_refused_in_one_line(reader: Reader, question: s
     with pytest.raises(InputError) as refused:
         ask(reader, question, limit=limit)
     assert len(str(refused.value)) < 200
-
-
-def test_scores_of_turns_alone_are_those_of_the_ranking(reader: Reader):
-    asked = TurnQuestion("sign tokens curve", None, Filters())
-    queries = turn_queries(asked, reader.settings)
-    found = dict(zip(queries, reader.store.find(list(queries.values())), strict=True))
-    ranked = find_turns(reader.store, asked, reader.settings)
-    assert len(ranked) > 1
-    scores = turn_scores(reader.store, found, asked, reader.settings)
-    assert scores == {entry.key: pytest.approx(entry.score) for entry in ranked}
-
-
-@pytest.mark.parametrize("prompt_version", ["raw", "extract_cells.v1"])
-def test_a_window_of_which_one_turn_answers_comes_before_one_that_says_the_words_here_and_there(
-    tmp_path: Path, prompt_version: str
-):
-    days = [f"Then came day {day} at sea." for day in range(40)]
-    scattered = [
-        text for word in ("copper", "kiln", "damper") for text in (f"The {word} again, {word}.", *days[:9])
-    ]
-    told = ["We had bread.", "The copper kiln has its damper on the left.", *days]
-    windows = {"scattered": scattered, "told": told, "other": ["A kiln is a kiln.", *days]}
-    turns = [
-        row(
-            "turns",
-            f"{name}{place}",
-            session_id=name,
-            turn_index=place,
-            content=text,
-            event_time=JULY,
-            **OWNER,
-        )
-        for name, window in windows.items()
-        for place, text in enumerate(window)
-    ]
-    cells = [
-        cell(
-            name,
-            "\n".join(window),
-            JULY,
-            evidence=[f"{name}{place}" for place in range(len(window))],
-            prompt_version=prompt_version,
-        )
-        for name, window in windows.items()
-    ]
-    with open_workspace(tmp_path / "windows") as workspace:
-        workspace.commit(encode("turn.recorded", rows("turns", *turns)), now=NIGHT)
-        workspace.commit(encode("cell.extracted", rows("cells", *cells)), now=NIGHT)
-        result = answer(Reader(workspace.home, workspace.store, None, ""), "copper kiln damper")
-    lists = {share.list_name for hit in result.cells for share in hit.found_by}
-    if prompt_version == "raw":
-        assert [hit.cell_id for hit in result.cells] == ["told", "scattered", "other"]
-        assert "evidence" in lists
-    else:
-        assert [hit.cell_id for hit in result.cells] == ["scattered", "told", "other"]
-        assert "evidence" not in lists

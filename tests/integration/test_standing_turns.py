@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.recall.assemble import assemble
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
-from slowwave.schemas.context import ContextRequest
-from slowwave.schemas.requests import TimelineRequest
-from slowwave.schemas.search import Filters, TurnHit
+from slowwave.recall.assemble import assemble
 from slowwave.recall.reader import Reader, open_reader
 from slowwave.recall.search import ask
 from slowwave.recall.standing_turns import standing_turns
 from slowwave.recall.timeline import timeline
 from slowwave.recall.turns import TURN_COLUMNS
+from slowwave.schemas.context import ContextRequest
+from slowwave.schemas.requests import TimelineRequest
+from slowwave.schemas.search import Filters, TurnHit
 from tests.rows import DAY, NOW, events, row, rows
 from tests.scripted_model import write_settings
 
@@ -112,7 +112,13 @@ def test_no_context_quotes_words_that_were_taken_back(reader: Reader, asked: Con
 
 
 def test_a_search_for_evidence_shows_them_still(reader: Reader):
-    found = ask(reader, "glaze the kiln shelves with gold", limit=20, detail_level="evidence", now=NOW)
+    found = ask(
+        reader,
+        "always glaze the kiln shelves on Mondays with gold",
+        limit=20,
+        detail_level="evidence",
+        now=NOW,
+    )
     assert {turn.turn_id for turn in found.turns} >= {"deleted", "corrected"}
 
 

@@ -91,9 +91,10 @@ class Room:
         found = [
             hit for hit in self.memory.search(f"{self.name} temperature").cells if hit.subject == self.name
         ]
-        assert {hit.value for hit in found} == {cell.value for cell in living}
-        rivals = [hit for hit in found if hit.value != self.holds]
-        assert all(hit.has_open_contradiction and hit.whose for hit in rivals)
+        shown = [side.value for hit in found for side in (hit, hit.rival) if side is not None]
+        assert self.holds in shown
+        assert {*shown} <= {cell.value for cell in living}
+        assert all(hit.rival is not None for hit in found if hit.value != self.holds)
 
 
 def barn(degrees: int) -> dict[str, object]:

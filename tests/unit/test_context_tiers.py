@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowwave.recall.page import source_label, whole_text
-from slowwave.recall.select import BEST_LINES, Candidate, allot, pack, pack_best
 from slowwave.language.signals import (
     SAME_ERROR,
     branch_words,
@@ -20,6 +18,8 @@ from slowwave.language.signals import (
     names_file,
 )
 from slowwave.language.tokens import count_tokens
+from slowwave.recall.page import source_label, whole_text
+from slowwave.recall.select import BEST_LINES, SHORT_TOKENS, Candidate, allot, pack, pack_best
 from slowwave.schemas.context import TIERS, TierName
 
 DAY = datetime(2026, 9, 1, tzinfo=UTC)
@@ -47,11 +47,14 @@ def test_a_page_names_a_session_by_the_end_of_its_id_and_a_file_by_its_name():
         "1b0c6f5e-0001-4c1e-8a11-0000f00dcafe.jsonl",
         "rollout-2026-05-01-1b0c6f5e-0001-4c1e-8a11-0000f00dbeef",
     ]
-    assert [source_label(name) for name in (*names, "talk.jsonl", "n" * 40)] == [
+    numbered = ("03-2026-06-11-lock-timeout.jsonl", "2026-06-11.jsonl")
+    assert [source_label(name) for name in (*names, "talk.jsonl", "n" * 40, *numbered)] == [
         "f00dcafe",
         "f00dbeef",
         "talk",
         "n" * 24,
+        "lock-timeout",
+        "2026-06-11",
     ]
 
 
@@ -129,9 +132,15 @@ def memory(name: str, tokens: int, *turns: str, score: float) -> Candidate:
 
 
 def test_the_best_lines_of_all_tiers_are_taken_and_the_whole_form_while_it_fits():
-    lines = [candidate("index", "low", 30, 10), candidate("critical", "high", 60, 10, score=2)]
-    assert best(*lines, budget=90) == ["high0", "low0"]
-    assert best(*lines, budget=75) == ["high0", "low1"]
+    lines = [candidate("index", "low", 300, 100), candidate("critical", "high", 600, 100, score=2)]
+    assert best(*lines, budget=900) == ["high0", "low0"]
+    assert best(*lines, budget=750) == ["high0", "low1"]
+
+
+def test_on_a_short_page_the_whole_form_of_later_lines_leaves_room_for_more():
+    lines = [candidate("relevant", name, 60, 20, score=3 - place) for place, name in enumerate("abc")]
+    assert best(*lines, budget=140) == ["a0", "b1", "c1"]
+    assert best(*lines, budget=SHORT_TOKENS) == ["a0", "b0", "c0"]
 
 
 def test_a_turn_that_a_memory_tells_waits_and_so_does_a_memory_that_is_quoted():
@@ -269,12 +278,8 @@ def test_tokens_are_those_of_a_real_tokenizer():
     assert count_tokens(["hello " * 1000]) == [1001] or count_tokens(["hello " * 1000])[0] > 900
 
 
-@pytest.mark.parametrize(
-    ("layout", "order"), [("question", ["a0", "b0", "same0"]), ("small", ["b0", "same0", "a0"])]
-)
-def test_lines_of_one_day_and_source_stand_in_the_order_that_the_page_claims_whatever_their_rank(
-    layout, order
-):
+@pytest.mark.parametrize("layout", ["question", "small"])
+def test_lines_of_one_day_and_source_are_in_the_order_in_which_they_were_said_whatever_their_rank(layout):
     said = [("b", 9, "x:"), ("other", 1, "y:"), ("a", 8, "x:"), ("same", 9, "x:")]
     lines = [
         replace(
@@ -287,7 +292,7 @@ def test_lines_of_one_day_and_source_stand_in_the_order_that_the_page_claims_wha
     ]
     chosen = pack_best(lines, budget_tokens=1_000, group_tokens={"x:": 5, "y:": 5}, told_weight=0.0)
     told = [line for line in whole_text(chosen, DAY, layout).splitlines() if line[-1] in "0:"]
-    assert told[-6:] == ["x:", *order, "y:", "other0"]
+    assert told[-6:] == ["x:", "a0", "b0", "same0", "y:", "other0"]
     assert [entry.text for entry in chosen] == ["b0", "other0", "a0", "same0"]
 
 

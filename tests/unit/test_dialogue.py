@@ -2,30 +2,21 @@
 
 import pytest
 
-from slowwave.search.fusing import Fused, Given
 from slowwave.recall.turns import in_dialogue
 from slowwave.settings.reading import SearchSettings
 
 SETTINGS = SearchSettings(answer_share=0.5, asking_penalty=0.4, speaker_bonus=0.25)
 
 
-def ranked(**scores: float) -> list[Fused]:
-    return [Fused(key, score, (Given("turn", 1, score, score),)) for key, score in scores.items()]
-
-
 def turn(place: int, speaker: str | None, content: str, session: str = "s") -> dict[str, object]:
     return {"session_id": session, "turn_index": place, "speaker": speaker, "content": content}
 
 
-def scores_of(scored: list[Fused]) -> dict[str, float]:
-    return {entry.key: pytest.approx(entry.score) for entry in scored}
-
-
 def test_an_answer_gets_a_share_of_the_question_before_it_and_the_question_gives_some_up():
     said = {"ask": turn(3, "Mara", "Where was the kiln made?"), "answer": turn(4, "Jonas", "In Faenza.")}
-    found = in_dialogue(ranked(ask=2.0, answer=0.5), said, ["kiln", "made"], SETTINGS)
-    assert scores_of(found) == {"answer": 0.5 + 0.5 * 2.0, "ask": 2.0 - 0.4 * 2.0}
-    assert found[0].key == "answer"
+    found = in_dialogue({"ask": 2.0, "answer": 0.5}, said, ["kiln", "made"], SETTINGS)
+    assert found == pytest.approx({"answer": 0.5 + 0.5 * 2.0, "ask": 2.0 - 0.4 * 2.0})
+    assert next(iter(found)) == "answer"
 
 
 def test_a_turn_after_a_statement_and_one_of_another_conversation_get_nothing():
@@ -36,20 +27,20 @@ def test_a_turn_after_a_statement_and_one_of_another_conversation_get_nothing():
         "elsewhere": turn(6, "Jonas", "Ada.", session="other"),
         "later": turn(7, "Jonas", "Ada."),
     }
-    found = in_dialogue(ranked(told=2.0, next=0.5, elsewhere=0.4, later=0.3), said, [], SETTINGS)
-    assert scores_of(found) == {"told": 2.0, "next": 0.5, "elsewhere": 0.4, "later": 0.3}
+    found = in_dialogue({"told": 2.0, "next": 0.5, "elsewhere": 0.4, "later": 0.3}, said, [], SETTINGS)
+    assert found == pytest.approx({"told": 2.0, "next": 0.5, "elsewhere": 0.4, "later": 0.3})
 
 
 def test_a_turn_that_tells_and_asks_gives_up_in_proportion():
     said = {"both": turn(1, "Mara", "The kiln is new. Do you like it?")}
-    assert scores_of(in_dialogue(ranked(both=1.0), said, [], SETTINGS)) == {"both": 1.0 - 0.4 / 2}
+    assert in_dialogue({"both": 1.0}, said, [], SETTINGS) == pytest.approx({"both": 1.0 - 0.4 / 2})
 
 
 def test_the_speaker_whom_a_question_names_gets_a_bonus():
     said = {"one": turn(1, "Mara Lind", "The kiln is new."), "two": turn(2, "Jonas", "It is hot.")}
-    found = in_dialogue(ranked(two=1.0, one=0.9), said, ["mara", "kiln"], SETTINGS)
-    assert scores_of(found) == {"one": 0.9 + 0.25, "two": 1.0}
-    assert [part.list_name for part in found[0].given] == ["turn", "speaker"]
+    found = in_dialogue({"two": 1.0, "one": 0.9}, said, ["mara", "kiln"], SETTINGS)
+    assert found == pytest.approx({"one": 0.9 + 0.25, "two": 1.0})
+    assert next(iter(found)) == "one"
 
 
 @pytest.mark.parametrize("words", [["mara", "jonas"], ["kiln"], []])
@@ -59,13 +50,13 @@ def test_a_question_that_names_both_or_none_gives_no_bonus(words: list[str]):
         "two": turn(2, "Jonas", "It is hot."),
         "x": turn(3, " ", "So."),
     }
-    assert scores_of(in_dialogue(ranked(two=1.0, one=0.9), said, words, SETTINGS)) == {"two": 1.0, "one": 0.9}
+    assert in_dialogue({"two": 1.0, "one": 0.9}, said, words, SETTINGS) == pytest.approx(
+        {"two": 1.0, "one": 0.9}
+    )
 
 
-def test_a_turn_that_was_not_looked_up_keeps_its_score_and_parts_add_up_to_the_score():
+def test_a_turn_that_was_not_looked_up_keeps_its_score_and_ties_are_ordered_by_id():
     said = {"ask": turn(1, "Mara", "Where?"), "answer": turn(2, "Mara", "Here.")}
-    found = in_dialogue(ranked(ask=2.0, answer=0.5, far=0.1), said, ["mara"], SETTINGS)
-    assert {entry.key for entry in found} == {"ask", "answer", "far"}
-    for entry in found:
-        assert sum(part.share for part in entry.given) == pytest.approx(entry.score)
-    assert found[-1] == ranked(far=0.1)[0]
+    found = in_dialogue({"far": 0.1, "ask": 2.0, "answer": 0.5, "b": 0.1}, said, ["mara"], SETTINGS)
+    assert [*found][-2:] == ["b", "far"]
+    assert found["far"] == 0.1

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
+from slowwave.evaluation.evaluate import as_frame
 from slowwave.evaluation.retrieval import (
     CUTS,
     by_ranks,
@@ -17,8 +18,8 @@ from slowwave.evaluation.retrieval import (
     wanted_turns,
 )
 from slowwave.journal.catalogue import encode
+from slowwave.recall.turns import FoundTurns, stretched, summed
 from slowwave.schemas.questions import Conversation, GivenMemory, Question, SaidSession, SaidTurn
-from slowwave.search.fusing import RankedList, as_frame, fuse_scores
 from tests.rows import table_of
 
 KNOWN = pl.DataFrame({"id": ["a", "b", "c"], "turn_id": ["ta", "tb", "tc"]})
@@ -38,9 +39,10 @@ def asked(*evidence: tuple[str, ...], category: str = "all") -> list[Question]:
 
 def answers(**lists: dict[str, float]) -> pl.DataFrame:
     """`found` of one question from scores by list."""
-    ranked = [RankedList(name, scores, 1.0) for name, scores in lists.items()]
-    found = as_frame(fuse_scores(ranked), key="turn_id")
-    return found.with_columns(question_index=pl.lit(0, dtype=pl.Int64))
+    shares = {name: stretched(values) for name, values in lists.items()}
+    scores = dict(sorted(summed(shares.values()).items(), key=lambda entry: (-entry[1], entry[0])))
+    found = FoundTurns(scores, lists, shares)
+    return as_frame(found).with_columns(question_index=pl.lit(0, dtype=pl.Int64))
 
 
 def test_evidence_that_is_not_there_is_counted_and_left_out():

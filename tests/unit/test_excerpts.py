@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 from slowwave.excerpts import Asked, asked_terms, asked_words, excerpt, quoted
-from slowwave.excerpts.relevance import relevance_to
 from slowwave.excerpts.units import cut_before, units_of
 from slowwave.store.terms import terms_of, word_terms
 
@@ -138,11 +137,3 @@ def test_a_cue_brings_a_unit_without_any_of_the_words():
 
     text = f"{NOISE}\nThe kiln hangs.\n{NOISE}\nCause: the damper was shut.\n{NOISE}"
     assert "Cause: the damper was shut." in quoted(text, asked_words(["kiln"]), most=90, cue=fixes)
-
-
-def test_what_was_told_to_slowwave_itself_is_weighed_by_its_own_words():
-    relevance = relevance_to(["database", "version"], [3.0, 1.0], 0.2)
-    other, named = "The key of the depot is new.", "The database of the depot is new."
-    assert relevance.of(other, 0.19) > 0 == relevance.of_statement(other, 0.19)
-    assert relevance.of_statement(other, 0.31) > 0
-    assert relevance.of_statement(named, 0.4) == (0.75 + 1.0) / 2 < relevance.of(named, 0.4)

@@ -2,50 +2,50 @@
 
 from datetime import UTC, datetime
 
-from slowwave.context.repeats import without_repeats
-from slowwave.schemas.search import CellHit
+import pytest
+
+from slowwave.recall.lines import without_repeats
+from slowwave.recall.resolve import Unit
+from tests.rows import row
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def hit(name: str, content: str) -> CellHit:
-    empty = dict.fromkeys(
-        ("template", "compressed", "summary", "subject", "attribute", "value", "valid_until", "topic_name")
-    )
-    return CellHit(
-        cell_id=name, cell_type="fact", content=content, text=content, steps=[], status="active", salience=0.5,
-        confidence=0.9, origin="user", whose="", event_time=AT, valid_from=AT, source_name="talk", session_id="s",
-        project_id="p", confirmations=0, has_open_contradiction=False, turn_ids=[], prior=1.0, score=1.0, **empty,
-    )  # fmt: skip
+def units_of(*contents: str) -> list[Unit]:
+    """Memories in this order, best first."""
+    rows = [
+        row("cells", str(place), content=content, event_time=AT) for place, content in enumerate(contents)
+    ]
+    return [Unit(one, members=[one], score=1 - place / 100) for place, one in enumerate(rows)]
 
 
-def kept(*contents: str) -> dict[str, list[str]]:
-    hits = [hit(str(place), content) for place, content in enumerate(contents)]
-    return {
-        richest.hit.content: [other.content for other in richest.repeats] for richest in without_repeats(hits)
-    }
+def kept(*contents: str) -> list[str]:
+    return [unit.row["content"] for unit in without_repeats(units_of(*contents))]
 
 
 RICH = "Ines repaired the green canoe in the boathouse with epoxy resin."
+POOR = "Ines repaired the canoe with resin."
 
 
-def test_the_richer_form_stands_for_both_wherever_it_ranks():
-    poor = "Ines repaired the canoe with resin."
-    assert kept(poor, RICH) == {RICH: [poor]}
-    assert kept(RICH, poor) == {RICH: [poor]}
+@pytest.mark.parametrize("contents", [(POOR, RICH), (RICH, POOR)])
+def test_the_richer_form_is_kept_and_takes_the_place_of_the_better_one(contents: tuple[str, str]):
+    (unit,) = without_repeats(units_of(*contents))
+    assert (unit.row["content"], unit.score) == (RICH, 1)
 
 
-def test_a_chain_of_richer_forms_is_told_by_the_richest():
-    middle, poor = "Ines repaired the green canoe with epoxy resin.", "Ines repaired a canoe."
-    assert set(kept(poor, middle, RICH)) == {RICH}
-    assert sorted(kept(poor, middle, RICH)[RICH]) == sorted([poor, middle])
+def test_the_richest_of_a_chain_of_forms_is_kept():
+    assert kept("Ines repaired a canoe.", "Ines repaired the green canoe with epoxy resin.", RICH) == [RICH]
 
 
-def test_the_same_text_stands_once_in_the_first_place():
-    assert kept("The ferry leaves at dawn today.", RICH, RICH) == {
-        "The ferry leaves at dawn today.": [],
-        RICH: [RICH],
-    }
+def test_the_same_text_is_kept_once_in_the_first_place():
+    other = "The ferry leaves at dawn today."
+    assert kept(RICH, other, RICH) == [RICH, other]
+
+
+def test_a_side_of_an_open_contradiction_repeats_nothing():
+    units = units_of(POOR, RICH)
+    units[0].rival = row("cells", "rival", content="Ines sold the canoe.")
+    assert without_repeats(units) == units
 
 
 def test_another_number_a_denial_or_another_word_is_no_repetition():
@@ -55,11 +55,11 @@ def test_another_number_a_denial_or_another_word_is_no_repetition():
         "Ines never repaired canoes with resin in the boathouse.",
         "Tomas repaired canoes with resin.",
     ]
-    assert list(kept(*apart)) == apart
+    assert kept(*apart) == apart
 
 
 def test_two_words_repeat_nothing():
-    assert list(kept("Ines rows.", "Ines rows the green canoe.")) == [
+    assert kept("Ines rows.", "Ines rows the green canoe.") == [
         "Ines rows.",
         "Ines rows the green canoe.",
     ]
