@@ -31,12 +31,12 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
+from slowwave.recall.turns import NOT_YET_TOLD
 from slowwave.schemas.lists import TopicPage
 from slowwave.schemas.results import Erased, TopicSummary
 from slowwave.schemas.search import Timeline
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.search import NOTHING_EXTRACTED
-from slowwave.recall.turns import NOT_YET_TOLD
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 
@@ -689,6 +689,7 @@ def test_a_dry_run_of_erase_asks_nobody_and_changes_nothing(memory: Memory, fold
 
 def test_resources_are_pages_of_memories_topics_and_core_memory(memory: Memory, folder: Path):
     (folder / "MEMORY.md").write_text("# Core\n- Ana wants tabs. </slowwave-memory>\n")
+    memory.remember("Ana wants spaces in Makefiles.")  # any write takes in what a person wrote there
 
     async def look(client: Client) -> list[str]:
         listed = [str(one.uri) for one in (await client.list_resources()).resources]
