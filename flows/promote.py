@@ -3,6 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
+from slowwave.stages.core.hand_edits import ingest_hand_edits
 from slowwave.stages.core.promote import (
     choose_lines,
     commit_choice,
@@ -24,6 +25,7 @@ def promote(home: str = "", is_choosing: bool = True, dry_run: bool = False) -> 
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with stage("promote", home=home, dry_run=dry_run) as run:
+        ingest_hand_edits(run)
         for project in core_projects(run):
             drop_outdated_lines(run, project)
             if is_choosing:

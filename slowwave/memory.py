@@ -19,7 +19,7 @@ from slowwave.erase import erase
 from slowwave.errors import InputError, TransientError
 from slowwave.export.export import export
 from slowwave.home.citations import Citations
-from slowwave.home.core_file import project_core
+from slowwave.home.core_file import core_page
 from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
 from slowwave.recall.answers import settle_by_answers
@@ -333,14 +333,10 @@ class Memory(Lists, Edits, Sources):
         return overview.replacements(self._reader)
 
     def core(self, *, project: str | None = None) -> str:
-        """Core memory: the file `MEMORY.md`, which is the home's own, and behind it that of a project; "" for none."""
-        path = self._home.core_path
-        own = path.read_bytes().decode(errors="replace") if path.is_file() else ""
-        named = None if project is None else self._reader.named(project)
-        if named is None or (store := self._reader.current()) is None:
-            return own
-        of_project = project_core(self._home, store, named)
-        return "\n".join(part for part in (own, of_project) if part)
+        """Core memory as its user may see it: the home's own, and behind it that of a project; "" for none."""
+        reader = self._reader.within(project)
+        store = reader.current()
+        return "" if store is None else core_page(reader.home, store)
 
     def status(self, *, now: datetime | None = None) -> Status:
         """The state of the home: waiting work, the last night, rows and bytes; a `ConfigError` if it is damaged."""

@@ -305,6 +305,7 @@ def one_of_every_kind() -> pl.DataFrame:
             ),
             events("core.moved", {"cell_id": "c2", "line_rank": 3}),
             events("core.demoted", {"cell_id": "c4", "reason": "not chosen"}),
+            events("core.struck", {"cell_id": "c7"}),
             events("cell.pruned", {"cell_id": "c1", "reason": "superseded"}),
             events(
                 "cell.deleted",

@@ -8,9 +8,7 @@ import polars as pl
 from slowwave.chains.repair import Bridges, bridges, standing_after, succeeded_rows
 from slowwave.chains.stored import links_of, read_chains
 from slowwave.edits.consequences import judged
-from slowwave.home.core_file import core_lines
 from slowwave.journal.catalogue import CATALOGUE, Plan, rows_of
-from slowwave.schemas.tables import OWNER
 from slowwave.store import Store
 
 
@@ -50,35 +48,6 @@ def told_anew(store: Store, successors: Collection[str]) -> pl.DataFrame:
     known = store.by_key("cells", successors, ["cell_id"])["cell_id"].to_list()
     chains = chains_of(store, known)
     return succeeded_rows(chains.cells, known, chains.verdicts)
-
-
-def reworded(store: Store, succeeded: pl.DataFrame, *, why: str, before: Store | None = None) -> pl.DataFrame:
-    """Rows of `core.promoted` for lines of core memory whose memory has another timeline (`cell.succeeded`).
-
-    A line keeps its place, as it is in `before` where that is given.
-    """
-    core = (before or store).by_key("core", succeeded["cell_id"], ["cell_id", "line_rank"])
-    columns = [
-        "cell_id",
-        *OWNER,
-        "cell_type",
-        "subject",
-        "attribute",
-        "content",
-        "valid_from",
-        "protected",
-        "source_id",
-    ]
-    told = (
-        store.by_key("cells", core["cell_id"], columns)
-        .join(succeeded.select("cell_id", "summary"), on="cell_id", how="inner")
-        .join(core, on="cell_id", how="inner")
-        .sort("line_rank")
-    )
-    lines = core_lines(told).drop("line_rank").join(core, on="cell_id", how="inner")
-    named = {name: pl.lit(None, dtype=pl.String) for name in ("prompt_version", "model")}
-    rows = lines.with_columns(reason=pl.lit(why), **named)
-    return rows.select(list(CATALOGUE["core.promoted"].payload)).sort("line_rank")
 
 
 def _judged(cells: pl.DataFrame, found: Bridges, *, why: str) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.edits.chain_repair import bridging, chains_of, reworded
+from slowwave.edits.chain_repair import bridging, chains_of
 from slowwave.edits.consequences import cascade, joined, settled_by, without_tellings
 from slowwave.edits.passages import meant_by, part, stays
 from slowwave.edits.session import cell_of, commit_edit, edit_session
@@ -93,7 +93,6 @@ def deletion(store: Store, gone: pl.DataFrame, *, note: str, is_whole: bool = Tr
     plan = joined(
         {"cell.deleted": dead, "chunk.gated": gated},
         bridged,
-        {"core.promoted": reworded(store, bridged["cell.succeeded"], why=WHY)},
         _written_from(store, gone),
         {"contradiction.resolved": settled_by(store, ids, why=note or WHY)},
     )

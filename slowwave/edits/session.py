@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home.core_file import write_core_file
 from slowwave.home.ids import whole_ids
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import Plan
 from slowwave.recall.reader import Reader
+from slowwave.stages.core.promote import write_core
 from slowwave.stages.ingest.folding import embed
 from slowwave.stages.reconcile.stated_values import retire_at_once
 from slowwave.stages.run import Stage
@@ -81,8 +81,9 @@ def commit_edit(work: Workspace, plan: Plan) -> tuple[dict[str, int], list[str]]
     changed = work.commit_plan(plan)
     if not changed:
         return {}, []
-    retire_at_once(Stage("edit", work, dry_run=False))
-    write_core_file(work.home, work.store)
+    run = Stage("edit", work, dry_run=False)
+    retire_at_once(run)
+    write_core(run)
     note = embed(work)
     return changed, [note] if note else []
 

@@ -33,6 +33,8 @@ from slowwave.journal.derivations import is_replaced, last_switch
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
+from slowwave.stages.core.hand_edits import ingest_hand_edits
+from slowwave.stages.run import Stage
 from slowwave.whole_file import remove_drafts, write_whole
 
 SHOWN = 20
@@ -58,6 +60,8 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
     if request.resume:
         raise NotFoundError("no erase was cut off here: there is nothing to end")
     with edit_session(home, now=now) as work:
+        if not request.dry_run:
+            ingest_hand_edits(Stage("erase", work, dry_run=False))  # they may say what goes
         found = erasure_scope(work, request)
         if request.dry_run:
             return _shown(found, work.store.by_key("cells", found.plan.stranded, ["cell_id", "content"]))
@@ -76,7 +80,7 @@ def _carry_out(work: Workspace, plan: ErasurePlan, *, is_dropped: bool = False) 
     rewritten = _rewrite(home, erasure)
     topics = regenerate(work, plan)
     shown = sorted({*erasure.cell_ids, *erasure.episode_ids})
-    rewritten |= clean(home, work.store, shown, plan.texts)
+    rewritten |= clean(work, shown, plan.texts)
     remove_drafts(path)
     remaining = files_with(home.root, plan.texts, without=[path]) | rows_with(work.store, plan.texts)
     path.unlink(missing_ok=True)

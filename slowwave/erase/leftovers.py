@@ -10,13 +10,12 @@ import polars as pl
 from slowwave.erase.byte_scan import files_with, forms_of
 from slowwave.erase.payloads import ERASED
 from slowwave.errors import TransientError
-from slowwave.home.core_file import write_core_file
-from slowwave.home.paths import Home
 from slowwave.home.usage import RECORDED, collect_spools
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import encode
 from slowwave.recall.shown import FOLDER as SHOWN_FOLDER
-from slowwave.store import Store
+from slowwave.stages.core.promote import write_core
+from slowwave.stages.run import Stage
 from slowwave.whole_file import DRAFTS
 
 RECORD_TABLES = ("artifact_collection", "artifact", "log", "event_resources", "events")
@@ -35,7 +34,7 @@ def take_spool(work: Workspace, cell_ids: Collection[str]) -> None:
     spooled.discard()
 
 
-def clean(home: Home, store: Store, cell_ids: Sequence[str], texts: Sequence[str]) -> dict[str, int]:
+def clean(work: Workspace, cell_ids: Sequence[str], texts: Sequence[str]) -> dict[str, int]:
     """Removes the answer cache, notes of what was shown, what runs, edits and kills left; writes core memory anew.
 
     Returns how many of each.
@@ -43,11 +42,12 @@ def clean(home: Home, store: Store, cell_ids: Sequence[str], texts: Sequence[str
     Raises:
         TransientError: Prefect's database is held by its server: stop it and start again; all else is done.
     """
+    home = work.home
     return {
         "answers": _remove(sorted(home.cache_path.parent.glob(f"{home.cache_path.name}*"))),
         "shown": _remove(_naming(home.root / SHOWN_FOLDER, cell_ids)),
         "texts in an editor": _remove(_quoting(home.root / "editing", texts)),
-        "core file": int(write_core_file(home, store)),
+        "core file": int(write_core(Stage("erase", work, dry_run=False))),
         "run reports": _remove(_quoting(home.root / "server" / "runs", texts)),
         "drafts": _remove(_quoting(home.root, texts, named=DRAFTS)),
         "prefect records": _forget_runs(home.root / "prefect", texts),

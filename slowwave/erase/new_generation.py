@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from slowwave.edits.chain_repair import reworded, told_anew
+from slowwave.edits.chain_repair import told_anew
 from slowwave.erase.plan import ErasurePlan
 from slowwave.home.vectors import take_over_vectors
 from slowwave.home.workspace import Workspace
@@ -28,7 +28,6 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
 
     Returns the topics that wait for a new summary. `work.store` is the new generation afterwards.
     """
-    living = work.store
     with new_generation(work) as renewed:
         fresh = renewed.store
         renewed.commit_plan(
@@ -38,9 +37,7 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
             }
             | _names(fresh, plan.families)
         )
-        succeeded = told_anew(fresh, plan.successors)
-        lines = reworded(fresh, succeeded, why=WHY, before=living)
-        renewed.commit_plan({"cell.succeeded": succeeded, "core.promoted": lines})
+        renewed.commit_plan({"cell.succeeded": told_anew(fresh, plan.successors)})
         return _flag(renewed, plan)
 
 

@@ -105,9 +105,7 @@ def payload_after(kind: str, payload: Mapping[str, object], erasure: Erasure) ->
     is_entity = kind.startswith("entity.") and payload.get("entity_id") in erasure.entity_ids
     is_chunk = kind.startswith("chunk.") and payload.get("chunk_id") in erasure.chunk_ids
     is_moved = payload.get("superseded_by") in erasure.gone and payload.get("cell_id") in erasure.moved_ids
-    # a line of core memory tells the timeline: it is written anew
-    is_line = kind == "core.promoted" and payload.get("cell_id") in erasure.cut_ids
-    if is_line or is_about_gone or is_lone or is_entity or is_chunk or (is_moved and kind in RETIRING):
+    if is_about_gone or is_lone or is_entity or is_chunk or (is_moved and kind in RETIRING):
         return None
     after = dict(payload)
     for name, value in payload.items():

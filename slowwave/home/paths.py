@@ -7,6 +7,7 @@
     |-- cache/answers.sqlite answers of the language model
     |-- calibration.json     thresholds measured on this store
     |-- MEMORY.md            core memory, written by `promote`
+    |-- core.json            hashes of the lines that it was written with: others are a person's
     |-- spool/usage.jsonl    what was retrieved, until the night takes it into the journal
     |-- erase.json           an erase that was cut off, until the next one ends it
     |-- redact.json          a redaction that was cut off, until the next one ends it
@@ -97,6 +98,11 @@ class Home:
     def core_path(self) -> Path:
         """Core memory as a file."""
         return self.root / "MEMORY.md"
+
+    @property
+    def core_known_path(self) -> Path:
+        """Hashes of the lines that the file of core memory is known to hold."""
+        return self.root / "core.json"
 
     @property
     def erase_path(self) -> Path:

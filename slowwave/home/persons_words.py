@@ -13,16 +13,15 @@ from slowwave.store import Store
 from slowwave.trust.origins import PERSON, is_persons_word, pieces_of, traced_origins
 
 _READ: Final = [
-    "cell_id", "content", "value", "steps", "origin", "protected", "prompt_version", "evidence", "summary",
+    "cell_id", "content", "value", "steps", "origin", "protected", "prompt_version", "evidence",
 ]  # fmt: skip
 
 
 def persons_words(store: Store, cell_ids: Iterable[str]) -> pl.DataFrame:
-    """Those of the memories that a person said or confirmed (`is_persons_word`): `cell_id`, `has_history`.
+    """Those of the memories that a person said or confirmed (`is_persons_word`): `cell_id`.
 
     What a person said must also stand in that person's own words: a memory of which the words stand only in what the
-    turn quotes is none, whatever an older version wrote down as its origin. `has_history` is false where another
-    value of its timeline is no person's word, so that the timeline must not be shown.
+    turn quotes is none, whatever an older version wrote down as its origin.
     """
     cells = store.by_key("cells", cell_ids, _READ).filter(is_persons_word())
     said = cells.filter(~pl.col("protected"))
@@ -30,8 +29,7 @@ def persons_words(store: Store, cell_ids: Iterable[str]) -> pl.DataFrame:
         pl.col("origin_right") == PERSON
     )
     kept = cells.filter(pl.col("protected") | pl.col("cell_id").is_in(by_person["cell_id"].implode()))
-    foreign = _foreign_histories(store, kept.drop_nulls("summary")["cell_id"])
-    return kept.select("cell_id", has_history=~pl.col("cell_id").is_in(foreign)).sort("cell_id")
+    return kept.select("cell_id").sort("cell_id")
 
 
 def _traced(store: Store, said: pl.DataFrame) -> pl.DataFrame:
@@ -47,16 +45,3 @@ def _traced(store: Store, said: pl.DataFrame) -> pl.DataFrame:
     # a person's statement may be an assistant's proposal that the person agreed to: quotes alone count against it
     neutral = pl.when(pl.col("rank") == TRUST.index("agent")).then(TRUST.index(PERSON)).otherwise("rank")
     return traced_origins(told, pieces.with_columns(rank=neutral))
-
-
-def _foreign_histories(store: Store, cell_ids: pl.Series) -> list[str]:
-    """Those of the memories whose chain of former values holds one that no person said."""
-    columns = ["cell_id", "superseded_by", "origin", "protected", "prompt_version", "valid_until"]
-    found, chain = set[str](), {cell_id: cell_id for cell_id in cell_ids}
-    while chain:
-        before = store.having("cells", "superseded_by", chain, columns)
-        former = before.filter(pl.col("valid_until").is_not_null() & ~is_persons_word())
-        found |= {chain[later] for later in former["superseded_by"]}
-        following = dict(before.select("cell_id", "superseded_by").iter_rows())
-        chain = {cell_id: chain[later] for cell_id, later in following.items() if cell_id not in chain}
-    return sorted(found)

@@ -85,6 +85,7 @@ EPISODE_AT_BIRTH = _birth(
     is_wish=False,
     recorded_at=RECORDED,
 )
+PUT_BACK = _patch("cell_usage", demoted_at=None).taking()
 TO_TOMBSTONE = [
     _whole("tombstones", deleted_at=RECORDED),
     *_removals("cells", "cell_usage", "judging", "core"),
@@ -120,8 +121,8 @@ FOLDS: dict[str, list[Write]] = {
     "cell.succeeded": [_patch("cells").taking("supersedes", "summary")],
     "cell.reinstated": [_patch("cells", superseded_by=None, superseded_at=None, valid_until=None)],
     "cell.restored": [_patch("cells")],
-    "cell.protected": [_patch("cells", protected=True)],
     "cell.dated": [_patch("cells")],
+    "cell.protected": [_patch("cells", protected=True), PUT_BACK],
     "cell.labelled": [_patch("cells")],
     "cell.assigned": [_patch("cells")],
     "cell.flagged": [_patch("cells", needs_review=True)],
@@ -185,9 +186,10 @@ FOLDS: dict[str, list[Write]] = {
     "contradiction.reopened": [
         _patch("contradictions", status="open", resolution=None, resolution_note=None, resolved_at=None)
     ],
-    "core.promoted": [_whole("core", promoted_at=RECORDED)],
+    "core.promoted": [_whole("core", promoted_at=RECORDED), PUT_BACK],
     "core.moved": [_patch("core")],
     "core.demoted": _removals("core"),
+    "core.struck": [*_removals("core"), _patch("cell_usage", demoted_at=RECORDED)],
     # a new entity is born without a summary; a known one keeps the one that it has
     "entity.resolved": [
         _birth("entities", needs_review=False, updated_at=RECORDED),

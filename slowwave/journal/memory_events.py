@@ -290,7 +290,7 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell_usage.folded",
-        row_of("cell_usage", without=("archived_count", "archived_at", "revived_at")),
+        row_of("cell_usage", without=("archived_count", "archived_at", "revived_at", "demoted_at")),
         "usage counts updated",
         "A memory's counts after usage was folded in.",
         added=({"retrieved_at": None},),

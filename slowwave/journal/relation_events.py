@@ -100,6 +100,14 @@ OF_RELATIONS = (
         sentence=lambda row: f"left core memory: {row['reason']}",
     ),
     kind_of(
+        "core.struck",
+        "cell_id",
+        "lines that a person took out of core memory",
+        "A person took a line out of `MEMORY.md`: the memory stays out until a person puts it back or confirms it.",
+        is_raw=True,
+        sentence=lambda _: "a person took it out of core memory",
+    ),
+    kind_of(
         "entity.resolved",
         "entity_id OWNER canonical_name entity_type aliases family mention_count",
         "entities found or changed",

@@ -11,6 +11,7 @@ import polars as pl
 
 from slowwave.errors import InputError
 from slowwave.journal.catalogue import CATALOGUE, rows_of
+from slowwave.language.wishes import is_standing
 from slowwave.readers.fences import strip_injected
 from slowwave.redaction.redaction import redact
 from slowwave.schemas.choices import CellType, SaidBy
@@ -105,7 +106,7 @@ def statement_rows(
         "needs_review": False,
         "is_judged": False,
         "is_summarized": False,
-        "is_wish": cell_type == "preference" and origin == "user",  # said to Slowwave itself, to be kept
+        "is_wish": origin == "user" and (cell_type == "preference" or is_standing(said.content)),
         "protected": False,
         "valid_from": moment,
         "decay_rate": decay_rate,

@@ -70,6 +70,7 @@ def carry_edits(work: Rederiving) -> list[CarriedEdit]:
     carrying = Carrying(living, run, same, best_counterparts(same))
     _bring(carrying)
     _protect(carrying, work.living)
+    _strike(carrying)
     _settle(carrying)
     _dispute(carrying)
     _retire_statements(carrying)
@@ -114,6 +115,16 @@ def _bring(carrying: Carrying) -> None:
     kept = events.with_columns(recorded_at=missing["recorded_at"])  # learned when it was learned
     carrying.run.steps.commit(carrying.run.workspace, kept, carrying.run.now)
     carrying.best |= {cell_id: cell_id for cell_id in missing["cell_id"]}
+
+
+def _strike(carrying: Carrying) -> None:
+    """Memories that a person took out of core memory stay out of it."""
+    struck = carrying.living.rows("cell_usage", ["cell_id"], col("demoted_at").is_not_null())[
+        "cell_id"
+    ].sort()
+    found = [new_id for cell_id in struck if (new_id := carrying.counterpart(cell_id)) is not None]
+    known = carrying.derived.by_key("cell_usage", found, ["cell_id", "demoted_at"])
+    carrying.run.commit({"core.struck": known.filter(pl.col("demoted_at").is_null()).select("cell_id")})
 
 
 def _protect(carrying: Carrying, living: Home) -> None:

@@ -35,7 +35,13 @@ COPIED = ["kind", "payload", "version", "recorded_at"]
 SHARED = ["turn.recorded", "source.recorded"]
 """Kinds that the living journal has as they are: a switch leaves them where they stand."""
 
-EDITED = ["cell.protected", "cell.restored", "contradiction.resolved", "contradiction.reopened"]
+EDITED = [
+    "cell.protected",
+    "core.struck",
+    "cell.restored",
+    "contradiction.resolved",
+    "contradiction.reopened",
+]
 """Kinds of a person's edits that are carried over to the memories of the derivation."""
 
 

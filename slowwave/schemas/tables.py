@@ -182,6 +182,7 @@ class CellUsage(Strict):
     archived_at: Timestamp = nullable()
     revived_count: int = count()
     revived_at: Timestamp = nullable()
+    demoted_at: Timestamp = nullable()
 
 
 class Judging(Tried):

@@ -23,7 +23,15 @@ from slowwave.store.generations import (
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
 from slowwave.store.reads import SCORE, FirstQuery, Query, RowsQuery, SearchQuery, TextQuery, VectorQuery
-from slowwave.store.scopes import in_any_project, owned_by, owned_in, same_owner
+from slowwave.store.scopes import (
+    in_any_project,
+    of_other_users,
+    open_to_all,
+    owned_by,
+    owned_in,
+    same_owner,
+    standing_for,
+)
 from slowwave.store.writing import Embed, Store
 
 give_memory_back = lance.give_memory_back
@@ -57,12 +65,15 @@ __all__ = [
     "in_any_project",
     "is_none_of",
     "lit",
+    "of_other_users",
     "open_store",
+    "open_to_all",
     "owned_by",
     "owned_in",
     "remove_damaged",
     "require_whole",
     "same_owner",
+    "standing_for",
     "switch_from_damaged",
     "table_damage",
     "told",

@@ -7,7 +7,7 @@ import polars as pl
 
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
-from slowwave.settings.projects import Asker
+from slowwave.settings.projects import Asker, asking_in
 from slowwave.store.conditions import Expr, col, lit
 
 SYSTEM = col("scope") == lit("system")
@@ -37,6 +37,25 @@ def owned_in(owner: ScopeSettings, project: str) -> Expr:
     """Rows of exactly one project that the owner's user may see; those of the system belong to the home's own."""
     within = (_private(owner) | SHARED) & (col("project_id") == lit(project))
     return within | SYSTEM if project == owner.project_id else within
+
+
+def standing_for(owner: ScopeSettings) -> Expr:
+    """Rows of core memory that stand before the owner's user: of the home's own project, and of the one asked from.
+
+    What stands everywhere must not bring the matters of one project into another: asked from within none, only the
+    home's own count.
+    """
+    return owned_by(owner if isinstance(owner, Asker) else asking_in(owner, owner.project_id))
+
+
+def of_other_users(owner: ScopeSettings) -> Expr:
+    """Private rows of other users of the same home."""
+    return (col("scope") == lit("user-private")) & (col("user_id") != lit(owner.user_id))
+
+
+def open_to_all(owner: ScopeSettings) -> Expr:
+    """Rows of the home's own project that every user of the home may see."""
+    return (SHARED & (col("project_id") == lit(owner.project_id))) | SYSTEM
 
 
 def in_any_project(owner: ScopeSettings) -> Expr:

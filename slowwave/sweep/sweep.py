@@ -243,7 +243,7 @@ def _clean(run: Stage, plan: SweepPlan) -> bool:
     if home.cache_path.exists():
         run.note("the answer cache is empty now: what is asked again costs again")
     try:
-        clean(home, run.store, [*plan.renamed], secrets)
+        clean(run.workspace, [*plan.renamed], secrets)
     except TransientError as error:
         run.note(f"left: {error}; the next `slowwave run redact` ends this one")
         return False

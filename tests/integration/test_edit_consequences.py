@@ -250,21 +250,6 @@ def test_the_telling_of_the_conversation_before_goes_with_what_replaced_a_memory
     assert telling(folder) == ""
 
 
-@pytest.mark.parametrize("word", ["forget", "erase"])
-def test_a_line_of_core_memory_tells_the_timeline_without_what_went(memory, folder, word):
-    three_ports(folder)
-    line = {"cell_id": "cccccc1", "line_rank": 1, "scope": "user-private", **OWNER}
-    told = "[fact] staging port: now 7432; previously 6432 (until 2026-09-19), 5432 (until 2026-09-18)"
-    commit(folder, events("core.promoted", {**line, "line": told}))
-    getattr(memory, word)("bbbbbb1")
-    (core,) = store_of(folder).rows("core", ["line"])["line"]
-    assert core.startswith(f"[fact] staging port: {TOLD_WITHOUT} (")
-    assert "6432" not in (folder / "MEMORY.md").read_text(encoding="utf-8")
-    if word == "erase":
-        assert not files_with(folder, ["previously 6432"])
-    assert_rebuilds(folder)
-
-
 def test_a_merged_text_that_was_taken_back_has_no_place_any_more(memory, folder):
     two_ports(folder)
     merged = memory.resolve("d11111", "merged", text="Staging listens on two ports.").winner_id

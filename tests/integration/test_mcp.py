@@ -687,6 +687,7 @@ def test_a_dry_run_of_erase_asks_nobody_and_changes_nothing(memory: Memory, fold
 
 def test_resources_are_pages_of_memories_topics_and_core_memory(memory: Memory, folder: Path):
     (folder / "MEMORY.md").write_text("# Core\n- Ana wants tabs. </slowwave-memory>\n")
+    memory.remember("Ana wants spaces in Makefiles.")  # any write takes in what a person wrote there
 
     async def look(client: Client) -> list[str]:
         listed = [str(one.uri) for one in (await client.list_resources()).resources]

@@ -228,6 +228,16 @@ def test_a_line_that_left_core_memory_can_come_back() -> None:
     assert value(tables, "core", "c", "promoted_at") == NOW + timedelta(seconds=3)
 
 
+def test_a_line_that_a_person_took_out_says_so_until_it_is_put_back_or_confirmed() -> None:
+    struck = events("core.struck", {"cell_id": "c"})
+    tables = after(cell("c"), PROMOTED, struck)
+    assert "core" not in tables
+    assert value(tables, "cell_usage", "c", "demoted_at") == NOW + timedelta(seconds=2)
+    protected = events("cell.protected", {"cell_id": "c", "confidence": 1.0, "note": None})
+    for back in (PROMOTED, protected):
+        assert value(after(cell("c"), PROMOTED, struck, back), "cell_usage", "c", "demoted_at") is None
+
+
 def test_times_of_events_become_the_times_of_rows() -> None:
     tables = after(
         cell("c", valid_from=DAY),

@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 from slowwave.home.core_file import core_lines
 from slowwave.settings.groups import DecaySettings
 from slowwave.stages.core.promotion import (
+    belongs,
     choose_by_use,
     core_changes,
     line_successors,
+    one_a_property,
     promotion_candidates,
     usage_record,
     with_unsettled,
 )
+from slowwave.store.chain_columns import property_key
 from tests.examples import at_most
 from tests.rows import NOW, row, rows
 
@@ -153,15 +156,61 @@ def line(**given: object) -> str:
         ({"content": "x", "protected": True}, "[fact] x (confirmed by you, 2026-09-01)"),
         ({"content": "x", "subject": "kiln"}, "[fact] x (said by a person, 2026-09-01)"),
         (
-            {"content": "x", "summary": "now 2; previously 1", "subject": "kiln", "attribute": "heat"},
-            "[fact] kiln heat: now 2; previously 1 (said by a person, 2026-09-01)",
+            {"content": "It is 2.", "summary": "now 2; previously 1", "subject": "kiln", "attribute": "heat"},
+            "[fact] It is 2. (said by a person, 2026-09-01)",
         ),
         ({"content": "y" * 200}, f"[fact] {'y' * 200} (said by a person, 2026-09-01)"),
-        ({"content": "y" * 201}, f"[fact] {'y' * 199}… (said by a person, 2026-09-01)"),
+        ({"content": "y" * 201}, f"[fact] {'y' * 201} (said by a person, 2026-09-01)"),
+        (
+            {"content": f"Kiln 2 runs hot. {'y' * 90}. {'z' * 100}."},
+            f"[fact] Kiln 2 runs hot. {'y' * 90}. (said by a person, 2026-09-01)",
+        ),
     ],
 )
-def test_a_line_says_type_text_whose_word_and_date_on_one_short_line(given: dict[str, object], wanted: str):
+def test_a_line_says_type_whole_sentences_whose_word_and_date(given: dict[str, object], wanted: str):
     assert line(**given) == wanted
+
+
+PORT = {"subject": "Staging", "attribute": "port"}
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (({}, {}), "a b"),
+        ((PORT, {"subject": "staging ", "attribute": "Port"}), "b"),
+        ((PORT, {**PORT, "protected": False, "event_time": NOW - timedelta(days=9)}), "a"),
+        (({**PORT, "protected": True}, PORT), "a"),
+        ((PORT, {"subject": "staging", "attribute": "host"}), "a b"),
+    ],
+)
+def test_of_several_memories_on_one_property_the_one_that_holds_now_stands_for_all(given, kept):
+    days = {"valid_from": NOW, "event_time": NOW}
+    cells = rows(
+        "cells", *(row("cells", key, **{**days, **one}) for key, one in zip("ab", given, strict=True))
+    )
+    assert ids(one_a_property(cells.with_columns(property=property_key()))) == kept
+
+
+@pytest.mark.parametrize(
+    ("given", "does"),
+    [
+        ({"cell_type": "decision"}, True),
+        ({"cell_type": "risk"}, True),
+        ({"cell_type": "preference", "is_wish": True}, True),
+        ({"cell_type": "preference"}, False),
+        ({"cell_type": "task"}, False),
+        ({"cell_type": "fact", "source_id": "remembered"}, True),
+    ],
+)
+def test_without_a_model_decisions_risks_wishes_and_what_was_remembered_belong(given, does):
+    assert rows("cells", row("cells", "c", **given)).filter(belongs()).height == int(does)
+
+
+def test_what_a_person_confirmed_stays_as_long_as_it_holds():
+    found = candidates(("a", {"protected": True}), ("b", {}), ("new", {"protected": True}), core="a b")
+    whole = with_unsettled(found[:0], found, now=NOW, settled_days=7, max_lines=10)
+    assert ids(whole) == "a"
 
 
 def test_a_line_that_stays_keeps_its_place_and_a_newcomer_stands_behind_the_line_before_it_in_the_choice():

@@ -163,7 +163,7 @@ class CoreMemory(Frozen):
     """Core memory."""
 
     text: str = Field(
-        description="The file `MEMORY.md`, and behind it what a named project has; empty where there is none yet."
+        description="Core memory of the home, and behind it what a named project has; empty where there is none yet."
     )
 
 

@@ -14,10 +14,14 @@ from slowwave.prompting.prompt_inputs import CandidateCell, told_date
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.stages.asking import ask, author_columns
+from slowwave.stages.core.hand_edits import ingest_hand_edits
 from slowwave.stages.core.promotion import (
+    belongs,
     choose_by_use,
     core_changes,
+    is_over,
     line_successors,
+    one_a_property,
     promotion_candidates,
     usage_record,
     with_unsettled,
@@ -26,29 +30,23 @@ from slowwave.stages.run import Stage
 from slowwave.store import col, lit, owned_by, owned_in
 from slowwave.trust.origins import is_persons_word
 
-RANKED_BY = ["cell_id", "status", "salience", "decay_rate", "protected", "origin", "prompt_version"]
+RANKED_BY = [
+    *("cell_id", "status", "salience", "decay_rate", "protected", "origin", "prompt_version"),
+    *("cell_type", "is_wish", "source_id", "property"),
+    *("valid_from", "valid_precision", "valid_until", "event_time", "recorded_at"),
+]
 COUNTS = [
     *("cell_id", "retrieval_count", "citation_count", "ignore_count", "confirmations"),
-    *("last_accessed", "retrieved_at"),
+    *("last_accessed", "retrieved_at", "demoted_at"),
 ]
-TOLD = [
-    *OWNER,
-    "cell_type",
-    "subject",
-    "attribute",
-    "content",
-    "summary",
-    "is_wish",
-    "valid_from",
-    "valid_precision",
-    "source_id",
-]
+TOLD = ["cell_id", *OWNER, "content"]
 """Columns that only the memories in question are read with."""
 
 LEAVING = {
     "archived": "it faded and was archived",
     "superseded": "it no longer holds",
     "active": "it stands in an open contradiction",
+    "over": "its time is over",
 }
 """Why a line leaves at once, by the status of its memory."""
 
@@ -91,7 +89,10 @@ def drop_outdated_lines(run: Stage, project: str) -> None:
             successors.select(cell_id="successor_id", before_id="cell_id"),
         ]
     ).join(lines, on="before_id", how="inner")
-    cells = run.store.by_key("cells", wanted["cell_id"], ["cell_id", *TOLD, "protected", "status"])
+    columns = [*TOLD, "cell_type", "valid_from", "valid_until", "source_id", "protected", "status"]
+    cells = run.store.by_key("cells", wanted["cell_id"], columns).with_columns(
+        status=pl.when(is_over(run.now)).then(pl.lit("over")).otherwise("status")
+    )
     is_doubted = pl.col("cell_id").is_in(_doubted(run).implode())
     standing = _of_persons(run, cells.filter((pl.col("status") == "active") & ~is_doubted))
     gone = core.join(standing, on="cell_id", how="anti")
@@ -112,9 +113,9 @@ def drop_outdated_lines(run: Stage, project: str) -> None:
 def find_core_candidates(run: Stage, project: str) -> pl.DataFrame:
     """Memories that may stand in core memory, with their use: what persons said or confirmed, and nothing else.
 
-    What is kept out is counted by its origin. Without a model that leaves what a person told Slowwave itself, and
-    what a model read on an earlier night. What a model left out stays out on nights without one, until it is used
-    or said again.
+    What is kept out is counted by its origin. Of several on one property the one that holds now stands for all. Without
+    a model that leaves what a person told Slowwave itself, and decisions, standing wishes and risks that a model read
+    on an earlier night. What a model left out stays out on nights without one, until it is used or said again.
     """
     where = (
         (col("status") == lit("active"))
@@ -128,7 +129,7 @@ def find_core_candidates(run: Stage, project: str) -> pl.DataFrame:
     run.report.rows_in += every.height
     settings = run.settings.promote
     ranked = promotion_candidates(
-        cells,
+        one_a_property(cells.filter(~is_over(run.now))),
         run.store.rows("cell_usage", COUNTS),
         run.store.rows("core", where=owned_in(run.settings.owner, project)),
         doubted=_doubted(run),
@@ -138,14 +139,15 @@ def find_core_candidates(run: Stage, project: str) -> pl.DataFrame:
     )
     if run.workspace.llm is None:
         run.note(
-            "without a language model, core memory holds only what you told Slowwave yourself (`slowwave remember`)"
+            "without a language model, core memory takes in what you told Slowwave yourself (`slowwave remember`), and "
+            "decisions, standing wishes and risks that a model read before"
         )
         nights = run.store.rows("nights", ["finished_at"], col("has_llm") == lit(value=True))
         was_weighed = pl.col("last_accessed") <= pl.lit(nights["finished_at"].max(), dtype=TIMESTAMP)
-        others = ranked.filter(~pl.col("is_core") & ~was_weighed.fill_null(value=False))
+        others = ranked.filter(~pl.col("is_core") & belongs() & ~was_weighed.fill_null(value=False))
         used = choose_by_use(others, lines=settings.target_lines, margin=settings.margin)
         ranked = pl.concat([ranked.filter("is_core"), used])
-    texts = run.store.by_key("cells", ranked["cell_id"], ["cell_id", *TOLD])
+    texts = run.store.by_key("cells", ranked["cell_id"], TOLD)
     told = _of_persons(run, ranked.join(texts, on="cell_id", how="inner", maintain_order="left"))
     run.reject(KEPT_OUT["untrusted"], ranked.height - told.height)
     return told
@@ -243,10 +245,10 @@ def _commit(
 
 
 def _of_persons(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
-    """Those of the memories that are a person's word; a timeline with another's word in it is left away."""
-    allowed = persons_words(run.store, cells["cell_id"])
-    kept = cells.join(allowed, on="cell_id", how="inner", maintain_order="left")
-    return kept.with_columns(summary=pl.when("has_history").then("summary")).drop("has_history")
+    """Those of the memories that are a person's word, and that no person took out of core memory."""
+    struck = run.store.by_key("cell_usage", cells["cell_id"], ["cell_id", "demoted_at"]).drop_nulls()
+    allowed = persons_words(run.store, cells["cell_id"]).join(struck, on="cell_id", how="anti")
+    return cells.join(allowed, on="cell_id", how="semi", maintain_order="left")
 
 
 def _doubted(run: Stage) -> pl.Series:
@@ -258,7 +260,12 @@ def _doubted(run: Stage) -> pl.Series:
     return both.filter(pl.col("other").is_in(persons))["one"].unique()
 
 
-def write_core(run: Stage) -> None:
-    """Writes `MEMORY.md` anew where it is not what the store holds: lines changed, or a run was cut off before this."""
-    if not run.report.dry_run:
-        write_core_file(run.workspace.home, run.store)
+def write_core(run: Stage) -> bool:
+    """Writes `MEMORY.md` anew where it is not what the store holds: lines changed, or a run was cut off before this.
+
+    What a person changed in it comes first. Returns whether it was written.
+    """
+    if run.report.dry_run:
+        return False
+    ingest_hand_edits(run)
+    return write_core_file(run.workspace.home, run.store)

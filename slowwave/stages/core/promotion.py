@@ -6,8 +6,10 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
+from slowwave.chains.timelines import HOLDING_ORDER, held_from
 from slowwave.decay.retention import access_count, rate_of, retention, unused_days
 from slowwave.home.core_file import LINES
+from slowwave.schemas.tables import REMEMBERED
 from slowwave.settings.groups import DecaySettings
 
 AVERAGE_SALIENCE = 0.5
@@ -60,6 +62,31 @@ def usage_record() -> pl.Expr:
     return pl.when(told == "").then(pl.format("salience {}", pl.col("salience").round(2))).otherwise(told)
 
 
+def is_over(now: datetime) -> pl.Expr:
+    """Return whether the time for which a row of `cells` holds is over."""
+    return (pl.col("valid_until") <= pl.lit(now)).fill_null(value=False)
+
+
+def belongs() -> pl.Expr:
+    """Return whether a row of `cells` is of what a colleague would want to know on the first day.
+
+    A decision, a risk, a standing wish, or what somebody asked to be remembered.
+    """
+    is_lasting = pl.col("cell_type").is_in(["decision", "risk"]) | pl.col("is_wish")
+    return is_lasting | (pl.col("source_id") == REMEMBERED).fill_null(value=False)
+
+
+def one_a_property(cells: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `cells`, of those on one property (subject and attribute) only the one that holds now.
+
+    One that a person confirmed is not replaced by a later one that nobody did.
+    """
+    dated = cells.with_columns(property=pl.coalesce("property", "cell_id"), valid_day=held_from().dt.date())
+    newest_last = dated.sort("protected", *HOLDING_ORDER)
+    kept = newest_last.unique("property", keep="last", maintain_order=True)
+    return cells.join(kept, on="cell_id", how="semi", maintain_order="left")
+
+
 def promotion_candidates(
     cells: pl.DataFrame,
     cell_usage: pl.DataFrame,
@@ -72,13 +99,13 @@ def promotion_candidates(
 ) -> pl.DataFrame:
     """Active cells that may stand in core memory, at most `limit`: its lines in their order, then others by worth.
 
-    `doubted` are cells in open contradictions, which stay out of prompts. A third of the places is kept for newcomers;
-    the lines worth most are among the candidates. Returns the columns of `cells` with the counts of `cell_usage`,
-    `worth`, `is_core` and `line_rank` (null for newcomers).
+    `doubted` are cells in open contradictions, which stay out of prompts, as does what a person took out. A third of
+    the places is kept for newcomers; the lines worth most are among the candidates. Returns the columns of `cells`
+    with the counts of `cell_usage`, `worth`, `is_core` and `line_rank` (null for newcomers).
     """
     ranked = (
         cells.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
-        .join(cell_usage, on="cell_id", how="inner")
+        .join(cell_usage.filter(pl.col("demoted_at").is_null()), on="cell_id", how="inner")
         .join(core.select("cell_id", "line_rank", "promoted_at"), on="cell_id", how="left")
         .with_columns(is_core=pl.col("line_rank").is_not_null(), worth=worth(now=now, decay=decay))
         .sort("worth", "cell_id", descending=[True, False])
@@ -109,9 +136,13 @@ def choose_by_use(candidates: pl.DataFrame, *, lines: int, margin: float) -> pl.
 def with_unsettled(
     chosen: pl.DataFrame, candidates: pl.DataFrame, *, now: datetime, settled_days: float, max_lines: int
 ) -> pl.DataFrame:
-    """The choice and the lines younger than `settled_days`, which stay; at most `max_lines`, cutting the choice."""
+    """The choice and the lines that stay: younger than `settled_days`, or confirmed by a person.
+
+    At most `max_lines`, cutting the choice.
+    """
     young = pl.col("promoted_at") > pl.lit(now - timedelta(days=settled_days))
-    kept = candidates.filter(young.fill_null(value=False)).join(chosen, on="cell_id", how="anti")
+    stays = young.fill_null(value=False) | (pl.col("is_core") & pl.col("protected"))
+    kept = candidates.filter(stays).join(chosen, on="cell_id", how="anti")
     room = max(max_lines - kept.height, 0)
     return pl.concat([chosen.head(room), kept.select(chosen.columns)])
 

@@ -12,6 +12,8 @@ from slowwave.home.workspace import Workspace, vectors_or_none, wall_clock, work
 from slowwave.journal.changes import collapse
 from slowwave.journal.fold import fold
 from slowwave.recall.reader import Reader
+from slowwave.stages.core.hand_edits import ingest_hand_edits
+from slowwave.stages.core.promote import write_core
 from slowwave.stages.reconcile.stated_values import retire_at_once
 from slowwave.stages.run import Stage
 
@@ -24,6 +26,8 @@ def fold_committed(
     reader: Reader, *, patience_seconds: float, now: datetime | None = None
 ) -> tuple[Folded, str]:
     """Apply everything committed, with vectors, and retire the values that a stated one outdates.
+
+    What a person changed in `MEMORY.md` is taken in with it.
 
     Returns what became of it, and a note where something waits.
     """
@@ -38,7 +42,10 @@ def fold_committed(
             work = Workspace(home, store, reader.embedder, clock=clock, is_short=True)
             with store.exactly():
                 work.apply_all()
-                retire_at_once(Stage("reconcile", work, dry_run=False))
+                run = Stage("reconcile", work, dry_run=False)
+                retire_at_once(run)
+                if ingest_hand_edits(run):
+                    write_core(run)
                 note = embed(work)
             work.store.catch_up()
             return "folded", note

@@ -56,7 +56,7 @@ async def timeline(asked: Annotated[TimelineRequest, Query()], ask: Ask) -> Time
 
 @router.get("/core")
 async def core(ask: Ask, project: Within = None) -> CoreMemory:
-    """Core memory, as the file `MEMORY.md` has it, and behind it that of a project."""
+    """Core memory as the home's user may see it, and behind it that of a project."""
     return CoreMemory(text=await ask.read(ask.memory.core, project=project))
 
 
