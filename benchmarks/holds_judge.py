@@ -117,7 +117,20 @@ def _form(form: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(_plain(form))}(?!\w)(?![.,]\d)")
 
 
-MONTHS = ("january february march april may june july august september october november december").split()
+MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 ISO_DAY = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
 
 

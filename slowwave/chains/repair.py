@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from slowwave.chains.timelines import AGE_ORDER, timelines
-from slowwave.chains.walker import ends, following
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.schemas.tables import frame_schema
+from slowwave.walker import ends, following
 
 Row = Mapping[str, Any]
 

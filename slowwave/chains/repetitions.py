@@ -9,11 +9,11 @@ import polars as pl
 
 from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import HOLDING_ORDER, held_from
-from slowwave.chains.walker import connected
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.language.text import days_and_months, names, numbers, without_telling_date, words
 from slowwave.schemas.moments import are_unknown, first_of
 from slowwave.trust.origins import rank_of
+from slowwave.walker import connected
 
 WORDS_THAT_COUNT = 4
 """Telling words that one text must have more for being the richer one: a word more or less is only another wording."""

@@ -7,10 +7,10 @@ from typing import Literal
 import polars as pl
 
 from slowwave.chains.timelines import pair_key
-from slowwave.chains.walker import ends, walk
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import RAW_PROMPT, frame_schema
 from slowwave.store import Store, col, lit
+from slowwave.walker import ends, walk
 
 PERSON = "person"
 """`prompt_version` of a judgement that a person made."""

@@ -7,10 +7,10 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.chains.walker import connected
 from slowwave.schemas.choices import TRUST
 from slowwave.schemas.moments import are_unknown, days_of, latest_moments
 from slowwave.trust.origins import PERSON, rank_of
+from slowwave.walker import connected
 
 AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
 """The order of cells on a page, oldest first."""

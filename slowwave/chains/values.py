@@ -11,11 +11,11 @@ from functools import lru_cache, reduce
 from operator import and_
 from typing import Any, NamedTuple
 
-from slowwave.chains.walker import ends
 from slowwave.schemas.moments import is_unknown, latest_of
 from slowwave.schemas.tables import OWNER
 from slowwave.store import Row, RowsQuery, Store, col, lit
 from slowwave.trust.origins import may_outdate
+from slowwave.walker import ends
 
 Pair = frozenset[str]
 """The ids of two memories."""

@@ -2,17 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol
 
 from slowwave.embeddings.profiles import Profile
-
-if TYPE_CHECKING:
-    from slowwave.embeddings.relevance import Relevance
-
-Vectors = NDArray[np.float32]
+from slowwave.embeddings.relevance import Relevance, Vectors
 
 
 @dataclass(frozen=True)
@@ -43,7 +36,7 @@ class Embedder(Protocol):
         """Prefixes and thresholds."""
 
     @property
-    def relevance(self) -> "Relevance":
+    def relevance(self) -> Relevance:
         """The noise of this space, for judging a question's similarity to a memory."""
 
     def embed_documents(self, texts: Sequence[str]) -> Embedded:

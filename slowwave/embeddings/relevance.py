@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slowwave.embeddings.profiles import Profile
-from slowwave.embeddings.protocol import Vectors
+
+Vectors = NDArray[np.float32]
 
 CERTAINTY = 0.8
 """Share of unanswerable questions whose best memory stays below `noise_best`."""

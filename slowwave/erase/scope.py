@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.chains.walker import walk
 from slowwave.edits.chain_repair import chains_of
 from slowwave.edits.session import refuse_foreign
 from slowwave.erase.payloads import own_family, pattern_of, texts_of
@@ -20,6 +19,7 @@ from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.tables import KEYS, OWNER, TABLES, frame_schema
 from slowwave.schemas.text_columns import LABELS, ORIGINS, is_reference, text_columns
 from slowwave.store import Expr, Store, as_filter, col, lit, owned_by
+from slowwave.walker import walk
 
 
 @dataclass(frozen=True)

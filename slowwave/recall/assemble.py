@@ -46,7 +46,7 @@ SIMPLE_TOKENS, COMPLEX_TOKENS = 1_000, 3_000
 FILLED_TOKENS = 350
 """A page of more tokens is filled with what matches less well, once what is relevant has its place."""
 
-FILL = float(__import__("os").environ.get("FILL", "0.3"))
+FILL = 0.3
 """Weight of a message that a memory was made of: it fills a page that memories leave room on."""
 
 CELL_TOKENS, TURN_TOKENS, FEWEST = 15, 40, 8

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from slowwave.chains.walker import walk
 from slowwave.language.names import (
     family,
     first_name,
@@ -25,6 +24,7 @@ from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col
 from slowwave.trust.origins import ON_TRUST, whose_word
+from slowwave.walker import walk
 
 SAID_MOST = 1_000
 """Memories that are looked at for a name as it was said."""

@@ -230,7 +230,7 @@ def _background(work: Work) -> Iterator[Candidate]:
 
 def core_lines(question: Question, *, most: int) -> Iterator[Candidate]:
     """The first lines of core memory, as far as they are current and a person's."""
-    core = question.store.rows("core", ("cell_id", "line_rank"), scope_condition(question.settings.owner))
+    core = question.store.rows("core", ("cell_id", "line_rank"), standing_for(question.settings.owner))
     ranks: dict[str, int] = dict(core.sort("line_rank", "cell_id").head(most).iter_rows())
     for unit in units_of_ids(question, col("cell_id").isin(sorted(ranks))):
         rank = min(ranks.get(row["cell_id"], len(ranks)) for row in (*unit.members, unit.row))

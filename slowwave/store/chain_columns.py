@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from slowwave.chains.walker import ends
+from slowwave.walker import ends
 
 SEPARATOR = "\x1f"
 """Between subject and attribute of a property: a control character, which no cleaned text holds."""

@@ -1,4 +1,4 @@
-"""The derived columns of `cells`: whatever is superseded, restored or removed, every memory has the end of its chain."""
+"""The derived columns of `cells`: whatever is superseded or removed, every memory has the end of its chain."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slowwave.chains.walker import following
 from slowwave.journal.changes import Change, collapse
 from slowwave.store import Store, create_store
 from slowwave.store.chain_columns import SEPARATOR
+from slowwave.walker import following
 from tests.examples import at_most
 from tests.rows import row, rows
 

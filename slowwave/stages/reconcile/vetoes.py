@@ -9,7 +9,7 @@ import polars as pl
 from slowwave.chains.repetitions import incomplete
 from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import pair_key, supersessions
-from slowwave.chains.walker import connected
+from slowwave.walker import connected
 
 REPLACED = "the other memory was superseded meanwhile"
 
