@@ -1,4 +1,4 @@
-"""What was recalled as lines of a page: the lead, memories with their history, both sides of disputes, quotes."""
+"""Lines of a page from what was recalled: the lead, memories with their history, both sides of disputes, quotes."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

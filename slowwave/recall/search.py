@@ -196,7 +196,7 @@ def led_by(recalled: Recalled, said: Sequence[Said]) -> Sequence[Said]:
 def _notes(
     recalled: Recalled, topics: Sequence[TopicUnit], units: Sequence[Unit], said: Sequence[Said], most: int
 ) -> list[str]:
-    """What a reader should know: why nothing was found, or that nothing else is known."""
+    """Notes that a reader should know: why nothing was found, or that nothing else is known."""
     question, filters = recalled.question, recalled.question.filters
     if filters.is_historical and are_asked_for(filters):
         return [RENEWED_EPISODES, *([] if units or topics or said else _why_empty(filters))]

@@ -60,7 +60,7 @@ class Work:
 
     @property
     def probes(self) -> list[Recalled]:
-        """What the signals found, the question first."""
+        """Everything that the signals found, the question first."""
         found = [one for one in (self.asked, self.around) if one is not None]
         return [*found, *(recalled for _, recalled in self.errors)]
 
@@ -142,7 +142,7 @@ def _of_file(work: Work) -> Iterator[Candidate]:
 
 
 def _of_branch(work: Work) -> Iterator[Candidate]:
-    """What was decided in conversations that were held on the branch, newest first."""
+    """Decisions of conversations that were held on the branch, newest first."""
     branch = work.request.branch
     if not branch or not branch_words(branch):
         return
@@ -158,7 +158,7 @@ def _of_branch(work: Work) -> Iterator[Candidate]:
 
 
 def _relevant(work: Work) -> Iterator[Candidate]:
-    """What answers the question, what is near the file, the branch and the errors, and summaries about them."""
+    """Answers to the question, what is near the file, the branch and the errors, and summaries about them."""
     for recalled in work.probes:
         weight = 1.0 if recalled is work.asked else 0.5
         best = max((unit.score for unit in recalled.units), default=0.0) or 1.0

@@ -15,7 +15,6 @@ from tests.conventions.source import (
 )
 
 FUNCTION_LINES = 60
-FILE_LINES = 400
 ROW_BY_ROW = {
     "map_elements",
     "map_rows",
@@ -168,11 +167,6 @@ def test_a_function_fits_on_a_screen():
         for function in functions(module)
         if lines_of(function) > FUNCTION_LINES
     ] == []
-
-
-def test_a_file_holds_one_idea():
-    lengths = {module.path: module.text.count("\n") for module in modules(*LIBRARY, "benchmarks")}
-    assert {path: lines for path, lines in lengths.items() if lines > FILE_LINES} == {}
 
 
 def reaches_outside(module: Module) -> bool:
