@@ -217,7 +217,7 @@ def _choose_page(reader: Reader, recalled: Recalled, request: ContextRequest, ro
 
 
 def _more_line(lines: list[Candidate], chosen: list[Chosen], recalled: Recalled) -> Candidate | None:
-    """A line with the number of memories of a list that have no room, where any is as good as `LIKE_BEST` of the best."""
+    """A line that counts the memories of a list without room which score `LIKE_BEST` of the best or more."""
     shown = {cell_id for entry in chosen for cell_id in entry.candidate.cell_ids}
     best = max((unit.score for unit in recalled.units), default=0.0)
     left = [

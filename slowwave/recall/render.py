@@ -92,7 +92,7 @@ def value_line(unit: Unit) -> str:
 
 
 def marks(unit: Unit) -> str:
-    """Everything a reader must know of a line besides its text: since when, what was before, an echo, whose word it is."""
+    """The remarks of a line besides its text: since when, what was before, an echo, whose word it is."""
     row, parts = unit.row, []
     is_since = unit.history or row["valid_from"].date() != row["event_time"].date()
     if (

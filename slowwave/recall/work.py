@@ -179,6 +179,7 @@ def _relevant(work: Work) -> Iterator[Candidate]:
             text = f"{row['name']}: {row['summary']}"
             if topic.since:
                 text += f" Since then: {'; '.join(unit.row['content'] for unit in topic.since)}"
+            text += f" ({topic.whose})" if topic.whose else ""
             source = (row["summarized_at"] or row["updated_at"], several_memories(row["cell_count"]))
             forms = (line_of("summary", text, *source),)
             yield Candidate("relevant", 0.2 + topic.score * weight, "summary", forms, *source, "topic",

@@ -16,8 +16,8 @@ from slowwave.entrypoints.cli import app
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
-from slowwave.schemas.report import StageReport
 from slowwave.recall.graph import cells_naming, chain, entities_named, reasons
+from slowwave.schemas.report import StageReport
 from slowwave.settings.groups import ScopeSettings
 from tests.rows import DAY, NOW, events, of_row
 from tests.scripted_model import ScriptedModel, store_of, tables, write_settings

@@ -19,9 +19,9 @@ from slowwave.home.lock import recording, writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.segments import Journal
+from slowwave.recall.reader import open_reader
 from slowwave.schemas.results import Recorded
 from slowwave.schemas.search import SearchResult
-from slowwave.recall.reader import open_reader
 from slowwave.stages.ingest.folding import fold_committed
 from slowwave.stages.ingest.parts import Parts
 from slowwave.store import open_store

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.recall.assemble import assemble
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
-from slowwave.schemas.context import ContextRequest
+from slowwave.recall.assemble import assemble
 from slowwave.recall.reader import Reader, open_reader
+from slowwave.schemas.context import ContextRequest
 from tests.rows import NOW, row, rows
 from tests.scripted_model import write_settings
 

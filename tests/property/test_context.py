@@ -8,18 +8,6 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.recall.page import (
-    Layout,
-    counted,
-    day_heading,
-    finished,
-    frame_tokens,
-    group_tokens,
-    heading_tokens,
-    line_of,
-)
-from slowwave.recall.shown import keep_shown, shown_to
-from slowwave.recall.select import Candidate, pack, pack_best
 from slowwave.excerpts import asked_words, quoted
 from slowwave.home.paths import open_home
 from slowwave.language.signals import (
@@ -34,6 +22,18 @@ from slowwave.language.signals import (
 )
 from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
+from slowwave.recall.page import (
+    Layout,
+    counted,
+    day_heading,
+    finished,
+    frame_tokens,
+    group_tokens,
+    heading_tokens,
+    line_of,
+)
+from slowwave.recall.select import Candidate, pack, pack_best
+from slowwave.recall.shown import keep_shown, shown_to
 from slowwave.schemas.context import TIERS, Context, ContextRequest
 from tests.examples import at_most
 

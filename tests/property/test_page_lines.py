@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.recall.page import day_heading, line_of, whole_text
-from slowwave.recall.select import Candidate, Chosen
 from slowwave.prompting.page_lines import page_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN, strip_injected
+from slowwave.recall.page import day_heading, line_of, whole_text
+from slowwave.recall.select import Candidate, Chosen
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 CLOSING = [

@@ -17,11 +17,11 @@ from slowwave.home.paths import Home, open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.recall.lists.cells import cells
+from slowwave.recall.reader import Reader, open_reader
+from slowwave.recall.search import ask
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.requests import CellsRequest
 from slowwave.schemas.search import Filters, Scope, SearchResult
-from slowwave.recall.reader import Reader, open_reader
-from slowwave.recall.search import ask
 from slowwave.settings.groups import ScopeSettings
 from tests.examples import at_most
 from tests.rows import NOW, events, row, rows

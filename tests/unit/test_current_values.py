@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.schemas.moments import unknown_until
 from slowwave.chains.values import compared_values, former_values
+from slowwave.schemas.moments import unknown_until
 from tests.rows import NOW, row
 
 NOBODY: set[str] = set()

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.recall.episodes import told_by_age
+from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.stages.episodes.episodes import due_sessions, joined_artifacts, orphans, session_spans
 from slowwave.stages.episodes.excerpts import choose_excerpts, extractive_episodes
