@@ -111,7 +111,7 @@ def relevant(
 
 
 def _about(coverage: float, strength: float) -> float:
-    """How much a text is about a question; without a shared word its meaning counts somewhat more."""
+    """The degree to which a text is about a question; without a shared word its meaning counts somewhat more."""
     return strength + max(coverage, WORDLESS * strength)
 
 
@@ -152,7 +152,7 @@ def rank_topics(question: Question, gathered: Gathered, units: Sequence[Unit], m
 
 
 def _sources(question: Question, topic_ids: Sequence[str]) -> dict[str, set[str]]:
-    """Whose word the memories of each topic are, found by the question or not: a summary quotes them all."""
+    """The sources of the memories of each topic, found by the question or not: a summary quotes them all."""
     if not topic_ids:
         return {}
     where = cell_condition(question.settings.owner) & col("topic_id").isin(sorted(topic_ids))

@@ -48,7 +48,7 @@ TIMELESS_ROOMS = (
     *(
         f"slowwave/{room}"
         for room in (
-            "search", "context", "edits", "erase", "schemas", "readers", "redaction", "prompting", "journal", "store"
+            "recall", "edits", "erase", "schemas", "readers", "redaction", "prompting", "journal", "store"
         )
     ),
 )  # fmt: skip
@@ -56,7 +56,7 @@ WALKS_ROWS = {"slowwave/chains/repair.py"}  # the few links of one chain, in the
 HAVE_A_CLOCK = {
     "slowwave/edits/status.py",  # says how long ago the last night was
     "slowwave/schemas/refusals.py",  # the present moment, where a caller names none
-    "slowwave/search/search.py",  # `search` of a home, for a question that names no moment
+    "slowwave/recall/search.py",  # `search` of a home, for a question that names no moment
     "slowwave/stages/ingest/alone.py",  # how long it took
     "slowwave/stages/ingest/watch.py",  # whether a file has settled
     "slowwave/stages/night/night.py",  # how long upkeep took
