@@ -293,7 +293,7 @@ class Memory(Lists, Edits, Sources):
         """End a conversation: note as ignored what `context` showed it and nobody cited; returns the ids.
 
         `cited` adds ids to those that this `Memory` cited in it. With `reads_answers` the stored answers of the
-        conversation are read (`slowwave/context/answers.py`): what they cite is cited, and what no answer followed is
+        conversation are read (`slowwave/recall/answers.py`): what they cite is cited, and what no answer followed is
         not ignored. Before the conversation `is_over` nothing is ignored yet. A second call adds nothing.
         """
         moment, store = moment_of(now), self._reader.current()

@@ -2,7 +2,7 @@
 
 The statements that an edit means go with the passage; what else was said there becomes a raw memory of its own, by an
 event like any other. What stands of a message is what living passages hold of it
-(`slowwave/search/standing_turns.py`).
+(`slowwave/recall/standing_turns.py`).
 """
 
 from collections.abc import Collection

@@ -27,8 +27,8 @@ from slowwave.embeddings.profiles import (
     load_profile,
     write_calibration,
 )
-from slowwave.embeddings.protocol import Embedded, Embedder, Vectors
-from slowwave.embeddings.relevance import Relevance, guessed_relevance, measured_relevance
+from slowwave.embeddings.protocol import Embedded, Embedder
+from slowwave.embeddings.relevance import Relevance, Vectors, guessed_relevance, measured_relevance
 
 __all__ = [
     "THRESHOLDS",

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.embeddings.profiles import Profile
-from slowwave.embeddings.protocol import Embedded, Vectors, embedder_id_of
-from slowwave.embeddings.relevance import Relevance, guessed_relevance
+from slowwave.embeddings.protocol import Embedded, embedder_id_of
+from slowwave.embeddings.relevance import Relevance, Vectors, guessed_relevance
 from slowwave.errors import ConfigError, InputError, OutputError, TransientError
 from slowwave.settings.groups import EmbeddingSettings
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from slowwave.embeddings.batches import unit_rows
 from slowwave.embeddings.profiles import Profile
-from slowwave.embeddings.protocol import Embedded, Embedder, Vectors
-from slowwave.embeddings.relevance import Relevance
+from slowwave.embeddings.protocol import Embedded, Embedder
+from slowwave.embeddings.relevance import Relevance, Vectors
 from slowwave.errors import ConfigError, InputError
 
 _NUMBERS = np.dtype("<f4")

@@ -15,7 +15,8 @@ from typing import Any
 
 from slowwave.embeddings.batches import PROBE_TEXT, BatchEmbedder, BrokenError, RefusedError, matrix
 from slowwave.embeddings.profiles import load_profile, plain_name, with_prefixes
-from slowwave.embeddings.protocol import Embedder, Vectors
+from slowwave.embeddings.protocol import Embedder
+from slowwave.embeddings.relevance import Vectors
 from slowwave.errors import ConfigError, OutputError, TransientError
 from slowwave.settings.groups import EmbeddingSettings
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from slowwave.embeddings.batches import BatchEmbedder, matrix
 from slowwave.embeddings.profiles import load_profile
-from slowwave.embeddings.protocol import Embedder, Vectors
+from slowwave.embeddings.protocol import Embedder
+from slowwave.embeddings.relevance import Vectors
 from slowwave.errors import ConfigError
 from slowwave.language.tokens import package_file, token_ids
 from slowwave.settings.groups import EmbeddingSettings

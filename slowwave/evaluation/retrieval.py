@@ -1,9 +1,9 @@
 """Retrieval quality: recall of evidence turns, by category, by baseline, and by what each list adds. Pure.
 
 Everything is computed from one frame, `found`: `question_index`, `turn_id` and for each list of the fusion
-`<name>_rank`, `<name>_value` and `<name>_share` (`slowwave/search/fusing.py`). A list's share does not depend on the
+`<name>_rank`, `<name>_value` and `<name>_share` (`slowwave/recall/turns.py`). A list's share does not depend on the
 other lists, so the answer without a list is the same frame with its share left out: nothing is asked twice. What
-dialogue adds (`slowwave/search/turns.py`) stands there as lists do, and is of the whole.
+dialogue adds (`slowwave/recall/turns.py`) stands there as lists do, and is of the whole.
 """
 
 from collections.abc import Sequence

@@ -174,7 +174,7 @@ def _choose_tiers(
 def _choose_opening(
     reader: Reader, store: Store, request: ContextRequest, room: int, shares: Shares, now: datetime
 ) -> Packed:
-    """What is open and core memory; the wishes without room are counted."""
+    """Open matters and core memory; wishes without room are counted."""
     base = understand(reader, store, "", None, Filters(), now=now)
     recalled, conversation = Recalled(base, gather_rows(base, [])), request.conversation_id or ""
     shown = shown_at_all(reader.home, conversation, now=now) if conversation else frozenset[str]()
@@ -217,7 +217,7 @@ def _choose_page(reader: Reader, recalled: Recalled, request: ContextRequest, ro
 
 
 def _more_line(lines: list[Candidate], chosen: list[Chosen], recalled: Recalled) -> Candidate | None:
-    """How many memories of a list have no room, where any is as good as `LIKE_BEST` of the best."""
+    """A line that counts the memories of a list without room which score `LIKE_BEST` of the best or more."""
     shown = {cell_id for entry in chosen for cell_id in entry.candidate.cell_ids}
     best = max((unit.score for unit in recalled.units), default=0.0)
     left = [

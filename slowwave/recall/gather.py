@@ -1,4 +1,4 @@
-"""What the store knows about a question: at most eight reads, each of some hundred rows at most.
+"""The reads for a question: at most eight reads, each of some hundred rows at most.
 
 One read a table brings the union of the best rows by text and by vector; every row carries both values and the terms
 of the question that it has. The second round reads what belongs to the found memories: their chains and properties,
@@ -123,7 +123,7 @@ def gather(question: Question, *, has_turns: bool = True, has_topics: bool = Tru
 
 
 def gather_rows(question: Question, rows: list[Row]) -> Gathered:
-    """What belongs to memories that were read by a condition: they match nothing by words or meaning."""
+    """Everything that belongs to memories which were read by a condition: they match nothing by words or meaning."""
     found = {row["cell_id"]: {**row, **UNMATCHED} for row in rows}
     (disputes,) = question.store.find([_standing_disputes(question)])
     gathered = Gathered(found, dict(found), disputes=disputes)

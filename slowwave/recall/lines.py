@@ -1,4 +1,4 @@
-"""What was recalled as lines of a page: the lead, memories with their history, both sides of disputes, quotes."""
+"""Lines of a page from what was recalled: the lead, memories with their history, both sides of disputes, quotes."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -65,7 +65,8 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
     topic = next((one for one in recalled.topics if one.row["topic_id"] == unit.row["topic_id"]), None)
     sentence = "" if is_asked or topic is None else answering_sentence(recalled, topic, unit)
     if sentence and topic is not None:
-        text = f"- {page_line(sentence)} (summary, {day_of(topic.row['updated_at'])})"
+        word = f", {topic.whose}" if topic.whose else ""
+        text = f"- {page_line(sentence)} (summary, {day_of(topic.row['updated_at'])}{word})"
         lead = replace(
             memory_line(recalled, unit), forms=(text,), kind="summary", cell_ids=(), rests_on=frozenset()
         )

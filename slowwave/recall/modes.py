@@ -1,4 +1,4 @@
-"""What differs between the forms of an answer, as rows of data: weights of lists, cuts and bounds."""
+"""The differences between the forms of an answer, as rows of data: weights of lists, cuts and bounds."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ KIND: dict[Intent, dict[str, float]] = {
 
 @dataclass(frozen=True)
 class Mode:
-    """How one form of an answer weighs and cuts.
+    """The weights and cuts of one form of an answer.
 
     `text`, `vector` and `evidence` weigh the lists, `period` is added to what is of the time that is named. Nothing
     is known where coverage and strength of the best add up to less than `known`; what is below `cut` of the best is

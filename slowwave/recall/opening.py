@@ -43,7 +43,7 @@ def more_wishes(lines: Sequence[Candidate], chosen: Sequence[Chosen], recalled: 
 def _newest_wishes(recalled: Recalled) -> Iterator[Candidate]:
     """The newest standing wishes of persons, as memories: they lead the page of their project."""
     question = recalled.question
-    where = col("is_wish") & (col("origin") == lit("user"))
+    where = (col("is_wish") == lit(True)) & (col("origin") == lit("user"))
     for place, unit in enumerate(known_units(question, where, most=NEWEST_WISHES)):
         score = LEADING - place
         yield cell_line(

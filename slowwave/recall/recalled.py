@@ -8,6 +8,7 @@ from functools import partial
 from slowwave.embeddings import Vectors
 from slowwave.excerpts import Asked, asked_terms
 from slowwave.language.query_words import calls_for_nothing, is_repeated, names_a_thing
+from slowwave.recall.conditions import cell_condition
 from slowwave.recall.gather import Gathered, gather
 from slowwave.recall.modes import Mode
 from slowwave.recall.question import Question, understand
@@ -19,7 +20,8 @@ from slowwave.recall.standing_turns import standing_turns
 from slowwave.recall.turns import worked_turns
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import Row, Store
+from slowwave.store import Row, RowsQuery, Store, col
+from slowwave.trust.origins import ON_TRUST, whose_word
 
 RELEVANT_COVERAGE = 0.5
 """Share of the question's terms, by weight, from which on a text is about the question whatever its vector says."""
@@ -45,11 +47,15 @@ class Recalled:
 
 @dataclass
 class TopicUnit:
-    """A topic whose summary is about the question; `since` are current values that are newer than the summary."""
+    """A topic whose summary is about the question; `since` are current values that are newer than the summary.
+
+    `whose` is the source of its memories, by the most trusted; empty where a person's.
+    """
 
     row: Row
     score: float
     since: list[Unit] = field(default_factory=list)
+    whose: str = ""
 
 
 def recall(
@@ -105,7 +111,7 @@ def relevant(
 
 
 def _about(coverage: float, strength: float) -> float:
-    """How much a text is about a question; without a shared word its meaning counts somewhat more."""
+    """The degree to which a text is about a question; without a shared word its meaning counts somewhat more."""
     return strength + max(coverage, WORDLESS * strength)
 
 
@@ -137,9 +143,24 @@ def rank_topics(question: Question, gathered: Gathered, units: Sequence[Unit], m
         near = question.strength(row["similarity"], len(gathered.topics))
         if share >= LEAST_VOTES or (coverage >= RELEVANT_COVERAGE and coverage + near >= mode.known):
             found.append(TopicUnit(row, 0.5 * share + 0.5 * (0.6 * max(coverage, near) + 0.4 * coverage)))
+    sources = _sources(question, [topic.row["topic_id"] for topic in found])
     for topic in found:
         topic.since = newer_values(topic.row, units)
+        words = sources.get(topic.row["topic_id"], {""})
+        topic.whose = "" if "" in words else min(words)
     return sorted(found, key=lambda topic: (-topic.score, topic.row["topic_id"]))
+
+
+def _sources(question: Question, topic_ids: Sequence[str]) -> dict[str, set[str]]:
+    """The sources of the memories of each topic, found by the question or not: a summary quotes them all."""
+    if not topic_ids:
+        return {}
+    where = cell_condition(question.settings.owner) & col("topic_id").isin(sorted(topic_ids))
+    (rows,) = question.store.find([RowsQuery("cells", ("topic_id", *ON_TRUST), where)])
+    words: dict[str, set[str]] = {}
+    for row in rows:
+        words.setdefault(row["topic_id"], set()).add(whose_word(**{name: row[name] for name in ON_TRUST}))
+    return words
 
 
 VOTERS = 10

@@ -92,7 +92,7 @@ def value_line(unit: Unit) -> str:
 
 
 def marks(unit: Unit) -> str:
-    """What a reader must know of a line besides its text: since when, what was before, an echo, whose word it is."""
+    """The remarks of a line besides its text: since when, what was before, an echo, whose word it is."""
     row, parts = unit.row, []
     is_since = unit.history or row["valid_from"].date() != row["event_time"].date()
     if (
@@ -112,7 +112,7 @@ def marks(unit: Unit) -> str:
 
 
 def echo_mark(of: Unit) -> str:
-    """What became of a former value that a text mentions."""
+    """The current value behind a former one that a text mentions."""
     now = of.row["value"] or of.row["content"]
     return f"then; {page_line(now)} since {day_of(of.row['valid_from'])}"
 
@@ -204,7 +204,7 @@ def said_word(one: Said, text: str) -> str:
 
 
 def said_mark(one: Said, text: str) -> str:
-    """Whose word the shown part of a message is, and that a newer message is about the same."""
+    """The source of the shown part of a message, and a mark that a newer message is about the same."""
     later = one.later
     earlier = f"earlier than {day_of(later.row['event_time'])}" if later is not None else ""
     parts = [part for part in (earlier, said_word(one, text)) if part]

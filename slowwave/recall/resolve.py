@@ -1,4 +1,4 @@
-"""Which of several memories is current: units of an answer, each with its history, its rivals and its echoes.
+"""Choose which of several memories is current: units of an answer, each with its history, its rivals and its echoes.
 
 Outdated memories never answer by themselves. Their match counts for what took their place, and they are its history.
 Pairs of which nobody decided which is current are one unit with both sides. Pure: everything was read before.

@@ -92,7 +92,7 @@ def _factors() -> pl.Expr:
 
 
 def features(question: Question, gathered: Gathered, units: Sequence[Unit]) -> pl.DataFrame:
-    """What the score takes, a row a unit: a unit has the best of what its members have."""
+    """The columns of the score, a row a unit: a unit has the best of what its members have."""
     ranks = _ranks(gathered)
     data: dict[str, list[object]] = {name: [] for name in SCHEMA}
     for unit in units:
@@ -148,7 +148,7 @@ def _of_members(
 
 
 def _of_unit(question: Question, gathered: Gathered, unit: Unit) -> dict[str, object]:
-    """What the current memory of a unit has."""
+    """The columns that the current memory of a unit has."""
     row, settings = unit.row, question.settings
     now = question.filters.as_of or question.now
     usage = gathered.usage.get(unit.cell_id)

@@ -196,7 +196,7 @@ def led_by(recalled: Recalled, said: Sequence[Said]) -> Sequence[Said]:
 def _notes(
     recalled: Recalled, topics: Sequence[TopicUnit], units: Sequence[Unit], said: Sequence[Said], most: int
 ) -> list[str]:
-    """What a reader should know: why nothing was found, or that nothing else is known."""
+    """Notes that a reader should know: why nothing was found, or that nothing else is known."""
     question, filters = recalled.question, recalled.question.filters
     if filters.is_historical and are_asked_for(filters):
         return [RENEWED_EPISODES, *([] if units or topics or said else _why_empty(filters))]
@@ -280,15 +280,13 @@ def _former(row: Row) -> FormerValue:
 def topic_hit(recalled: Recalled, topic: TopicUnit) -> TopicHit:
     """A topic of an answer, with the values that changed since its summary was written."""
     row = topic.row
-    members = [unit.row for unit in recalled.units if unit.row["topic_id"] == row["topic_id"]]
-    words = [whose(member) for member in members]
     return TopicHit(
         topic_id=row["topic_id"],
         name=row["name"],
         summary=row["summary"],
         updated_at=row["summarized_at"] or row["updated_at"],
         cell_count=row["cell_count"],
-        whose="" if not words or "" in words else words[0],
+        whose=topic.whose,
         since=[value_line(unit) or unit.row["content"] for unit in topic.since],
         is_outdated=bool(row["needs_review"] or topic.since),
         score=topic.score,

@@ -117,7 +117,7 @@ def in_dialogue(
 def dialogue_shares(
     scores: Mapping[str, float], said: Mapping[str, Row], words: Collection[str], settings: SearchSettings
 ) -> dict[str, dict[str, float]]:
-    """What the talk around messages adds to their scores, by list and message.
+    """The shares that the talk around messages adds to their scores, by list and message.
 
     A message that answers a question seldom shares its words; the one before it, in which somebody asked the same,
     does. `said` holds messages by id; one that is missing there gets nothing. A message gets a share of the score of

@@ -26,7 +26,7 @@ from slowwave.schemas.choices import EPISODE, CellType
 from slowwave.schemas.context import ContextRequest, TierName
 from slowwave.schemas.report import several_memories
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import Expr, col, lit
+from slowwave.store import Expr, col, lit, standing_for
 from slowwave.trust.origins import ON_TRUST, surely_answered_for_first, whose_word
 
 CRITICAL_TYPES: tuple[CellType, ...] = ("decision", "risk", "task", "insight")
@@ -60,7 +60,7 @@ class Work:
 
     @property
     def probes(self) -> list[Recalled]:
-        """What the signals found, the question first."""
+        """Everything that the signals found, the question first."""
         found = [one for one in (self.asked, self.around) if one is not None]
         return [*found, *(recalled for _, recalled in self.errors)]
 
@@ -142,7 +142,7 @@ def _of_file(work: Work) -> Iterator[Candidate]:
 
 
 def _of_branch(work: Work) -> Iterator[Candidate]:
-    """What was decided in conversations that were held on the branch, newest first."""
+    """Decisions of conversations that were held on the branch, newest first."""
     branch = work.request.branch
     if not branch or not branch_words(branch):
         return
@@ -158,7 +158,7 @@ def _of_branch(work: Work) -> Iterator[Candidate]:
 
 
 def _relevant(work: Work) -> Iterator[Candidate]:
-    """What answers the question, what is near the file, the branch and the errors, and summaries about them."""
+    """Answers to the question, what is near the file, the branch and the errors, and summaries about them."""
     for recalled in work.probes:
         weight = 1.0 if recalled is work.asked else 0.5
         best = max((unit.score for unit in recalled.units), default=0.0) or 1.0
@@ -179,6 +179,7 @@ def _relevant(work: Work) -> Iterator[Candidate]:
             text = f"{row['name']}: {row['summary']}"
             if topic.since:
                 text += f" Since then: {'; '.join(unit.row['content'] for unit in topic.since)}"
+            text += f" ({topic.whose})" if topic.whose else ""
             source = (row["summarized_at"] or row["updated_at"], several_memories(row["cell_count"]))
             forms = (line_of("summary", text, *source),)
             yield Candidate("relevant", 0.2 + topic.score * weight, "summary", forms, *source, "topic",

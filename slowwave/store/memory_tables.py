@@ -47,7 +47,7 @@ Kept = TypeVar("Kept")
 
 
 class Searched(NamedTuple):
-    """What a search found in a table: places, and for each its BM25, its cosine and the terms that it has."""
+    """The rows that a search found in a table: places, and for each its BM25, its cosine and the terms that it has."""
 
     places: Places
     text_scores: Floats

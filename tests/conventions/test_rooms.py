@@ -1,4 +1,4 @@
-"""The rooms of the library: few files each, plain names, and a page that says what each holds."""
+"""The rooms of the library: plain names, and a page that says what each holds."""
 
 import ast
 import io
@@ -13,7 +13,6 @@ import pytest
 
 from tests.conventions.source import LIBRARY, ROOT, Module, modules
 
-FILES_A_FOLDER = 16
 FILES_OF_THE_ROOT = 5
 PRIVATE = {
     "desk": "edit session",
@@ -42,10 +41,6 @@ def folders() -> Counter[str]:
     """Python files of every folder of the library, without its `__init__.py` and folders below it."""
     paths = (PurePosixPath(module.path) for module in modules(*LIBRARY))
     return Counter(str(path.parent) for path in paths if path.name != "__init__.py")
-
-
-def test_no_folder_holds_more_files_than_a_reader_can_look_over():
-    assert {folder: count for folder, count in folders().items() if count > FILES_A_FOLDER} == {}
 
 
 def test_the_root_of_the_library_holds_the_door_and_little_else():

@@ -91,6 +91,7 @@ def row(table: str, **values: object) -> pl.DataFrame:
 def cell(cell_id: str, content: str, **values: object) -> pl.DataFrame:
     fixed = {
         "cell_type": "decision", "status": "active", "origin": "user", "source_type": "conversation",
+        "subject": None, "attribute": None, "value": None,
         "topic_id": None, "supersedes": None, "superseded_by": None, "superseded_at": None, "valid_until": None,
         "valid_precision": None,
         "chunk_id": None, "summary": None, "entities": [], "artifacts": [], "steps": [], "template": None,
@@ -324,7 +325,7 @@ def test_every_option_has_the_name_and_the_default_of_its_field_in_memory(comman
             assert option.default in (taken[name].default, None), name
 
 
-def test_search_shows_label_text_date_source_topic_and_doubt(home):
+def test_search_shows_the_answer_first_then_label_text_date_source_topic_and_doubt(home):
     doubt = row(
         "contradictions",
         contradiction_id="d",
@@ -337,13 +338,22 @@ def test_search_shows_label_text_date_source_topic_and_doubt(home):
     doubt = doubt.with_columns(prompt_version=pl.lit("p"), model=pl.lit("m"))
     fill(
         home,
-        cell_extracted=cell("a", "The rate limit is 250.", salience=0.9, source_name="talk.jsonl"),
+        cell_extracted=pl.concat(
+            [
+                cell("a", "The rate limit is 250.", salience=0.9, source_name="talk.jsonl"),
+                cell("b", "The rate limit is 300.", salience=0.1, source_name="talk.jsonl"),
+            ]
+        ),
         contradiction_opened=doubt,
     )
     lines = call("search", "rate limit", "--home", home).stdout.splitlines()
-    assert re.fullmatch(r"--- Memory: decided .+ ago ---", lines[0])
-    assert lines[1] == "The rate limit is 250."
-    assert lines[2] == "2026-11-20 | talk.jsonl | no topic | a | open contradiction"
+    assert lines[0] == "Undecided: The rate limit is 250 [2026-11-20] or The rate limit is 300 [2026-11-20]"
+    assert re.fullmatch(r"--- Memory: decided .+ ago ---", lines[2])
+    assert lines[3:6] == [
+        "The rate limit is 250.",
+        "    undecided; the other side: The rate limit is 300.",
+        "2026-11-20 | talk.jsonl | no topic | a | open contradiction",
+    ]
 
 
 def test_stored_text_cannot_steer_the_terminal(home):
@@ -376,7 +386,8 @@ def test_the_question_s_words_are_bold_on_a_terminal_and_nothing_stored_is(home,
     fill(home, cell_extracted=cell("a", f"\x1b[1mbold\x1b[0m **bold** {EVIL}", summary=None))
     for name, value in {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "200"}.items():
         monkeypatch.setenv(name, value)
-    text = call("search", "limit", "--home", home).stdout.splitlines()[1]
+    lines = call("search", "limit", "--home", home).stdout.splitlines()
+    text = next(line for line in lines if line.startswith("\\x1b[1mbold"))
     assert re.findall(r"\x1b\[[0-9;]*m", text) == ["\x1b[1m", "\x1b[0m"]
     assert "\x1b[1mlimit\x1b[0m" in text
     assert text.startswith("\\x1b[1mbold\\x1b[0m **bold** ")
@@ -574,7 +585,7 @@ def test_the_program_works_without_prefect_and_colour_in_any_encoding_and_in_a_n
         check=True,
     )
     assert "Die F?hre hei?t M?we ?." in done.stdout
-    assert done.stderr.splitlines() == ["search 0 False", "status 0 False"]
+    assert done.stderr.splitlines()[-2:] == ["search 0 False", "status 0 False"]
 
 
 def interrupted(*words: object, server: OpenAIServer, **environment: str) -> tuple[int, str, str]:

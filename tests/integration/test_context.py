@@ -169,8 +169,8 @@ def test_an_open_contradiction_about_the_question_is_the_first_line_with_both_si
     assert set(first.cell_ids) == {"shift", "shift2"}
 
 
-def test_a_page_leads_with_the_turn_that_answers_and_leaves_out_memories_of_other_matters(reader: Reader):
-    page = told(reader, question="where do we order porcelain tiles from")
+def test_a_page_leads_with_the_turn_that_answers_and_a_short_one_has_nothing_else(reader: Reader):
+    page = told(reader, question="where do we order porcelain tiles from", budget_tokens=300)
     assert page.lines[0].turn_ids == ("o2",)
     assert {line.cell_ids for line in page.lines} <= {(), ("done",)}, "only one memory holds a word of it"
 

@@ -208,10 +208,10 @@ def test_a_search_tells_date_source_whose_word_and_what_contradicts_fenced_as_da
     told = call(memory, "search_memory", query="staging port")
     text = text_of(told)
     assert (
-        "- [fact] Staging listens on 5432. (2026-09-01, text, a person said, id aaaaaa1); in an open contradiction"
-        in text
-    )
-    assert "an assistant said, id bbbbbb1" in text
+        "- [fact] Staging listens on 5432. (2026-09-01, text, a person said, id aaaaaa1); "
+        "undecided; the other side: Staging listens on 6432. (id bbbbbb1)\n"
+    ) in text
+    assert "Undecided: staging, port: 5432 [2026-09-01] or 6432 [2026-09-01, an assistant said]\n" in text
     assert strip_injected(text)[0].strip() == ""
     first = told.structured_content["memories"][0]
     assert {first["said_by"], first["date"]} == {"a person said", "2026-09-01"}
@@ -496,7 +496,7 @@ def test_what_was_decided_against_never_held_and_nobody_is_asked_about_it(memory
         "an assistant said",
     ]
     pair = text_of(call(memory, "get_context", question="Which port has staging?"))
-    assert ", a person said] Or: Staging listens on 6432. [an assistant said]" in pair
+    assert "5432 [2026-09-01] or 6432 [2026-09-01, an assistant said]" in pair
     memory.confirm("bbbbbb1")
     assert "said]" not in text_of(call(memory, "get_context", question="Which port has staging?"))
     memory.resolve("d11111", "a_wins")
@@ -769,7 +769,7 @@ def test_prompts_bring_memory_fenced_and_say_what_to_do_with_it(memory: Memory):
 
     told = with_client(memory, look)
     assert set(told) == {"recall", "catch_up", "settle_contradictions"}
-    assert all("Staging listens on 5432." in text for text in told.values())
+    assert all("Staging listens on 5432" in text for text in told.values())
     assert all("Staging" not in strip_injected(text)[0] for text in told.values())
 
 

@@ -99,7 +99,7 @@ def test_words_stand_unless_all_that_was_remembered_of_them_was_deleted_or_ended
     "asked",
     [
         ContextRequest(opening=True),
-        ContextRequest(question="always glaze the kiln shelves on Mondays with gold", small=True),
+        ContextRequest(question="do we always glaze the kiln shelves?", small=True),
         ContextRequest(question="always glaze the kiln shelves on Mondays with gold"),
         ContextRequest(question="always glaze the kiln shelves", activity="feature"),
     ],

@@ -1,4 +1,4 @@
-"""The derived columns of `cells`: whatever is superseded or removed, every memory has the end of its chain."""
+"""The derived columns of `cells`: after any superseding, restoring or removing each has the end of its chain."""
 
 from pathlib import Path
 

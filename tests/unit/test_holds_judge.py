@@ -2,8 +2,12 @@
 
 from datetime import date
 
+import pytest
+
 from benchmarks.holds_judge import Line, judge
 from benchmarks.holds_world import Property, Value
+
+pytestmark = pytest.mark.benchmark
 
 JUNE, JULY, AUGUST = (date(2026, month, 1) for month in (6, 7, 8))
 LIMIT = Property(
