@@ -94,26 +94,34 @@ def relevant(
     """
     if question.filters.is_narrow or question.filters.is_historical or not names_a_thing(question.text):
         return units, said
-    of_units = [_about(unit.columns["coverage"], unit.columns["strength"]) for unit in units]
-    of_said = [_about(one.columns["window"], one.columns["strength"]) for one in said]
+    of_units = [_about(question, unit.columns["coverage"], unit.columns["strength"]) for unit in units]
+    of_said = [_about(question, one.columns["window"], one.columns["strength"]) for one in said]
     timely = {unit.cell_id for unit in units if unit.columns["in_period"]} | gathered.timely
     if max([*of_units, *of_said], default=0.0) < mode.known and not timely:
         return [], []
     least = NEAR_KNOWN * mode.known
+    about = [one for one, value in zip(said, of_said, strict=True) if value >= least or one.turn_id in timely]
+    # a message that is marked as earlier comes with the later one, which may share fewer words
+    kept = {turn.turn_id for one in about for turn in (one, one.later) if turn is not None}
     return (
         [
             unit
             for unit, value in zip(units, of_units, strict=True)
             if value >= least or unit.cell_id in timely
         ],
-        [one for one, value in zip(said, of_said, strict=True) if value >= least or one.turn_id in timely],
+        [one for one in said if one.turn_id in kept],
     )
 
 
-def _about(coverage: float, strength: float) -> float:
+def _about(question: Question, coverage: float, strength: float) -> float:
     """The degree to which a text is about a question; without a shared word its meaning counts somewhat more."""
+    if question.relevance is None:
+        return WITHOUT_VECTORS * coverage
     return strength + max(coverage, WORDLESS * strength)
 
+
+WITHOUT_VECTORS = 1.5
+"""Weight of coverage where no vector says anything: half of the question's terms make a text one about it."""
 
 WORDLESS = 0.4
 
