@@ -107,17 +107,18 @@ def _ranks(gathered: Gathered) -> dict[str, dict[str, int]]:
     found = gathered.found
 
     def ranked(values: dict[str, float]) -> dict[str, int]:
-        order = sorted((key for key in values if values[key] > 0), key=lambda key: (-values[key], key))
+        order = sorted(values, key=lambda key: (-values[key], key))
         return {key: place for place, key in enumerate(order, start=1)}
 
+    # the worst of the messages that were found has 0 by min-max, and was found all the same
     said = {
-        key: max((gathered.turns.get(turn, 0.0) for turn in row["evidence"] or ()), default=0.0)
+        key: max(gathered.turns[turn] for turn in row["evidence"] if turn in gathered.turns)
         for key, row in found.items()
-        if row["cell_type"] != "episode"
+        if row["cell_type"] != "episode" and not gathered.turns.keys().isdisjoint(row["evidence"] or ())
     }
     return {
-        "text": ranked({key: row["text_score"] for key, row in found.items()}),
-        "vector": ranked({key: row["similarity"] for key, row in found.items()}),
+        "text": ranked({key: row["text_score"] for key, row in found.items() if row["text_score"] > 0}),
+        "vector": ranked({key: row["similarity"] for key, row in found.items() if row["similarity"] > 0}),
         "evidence": ranked(said),
     }
 

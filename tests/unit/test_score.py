@@ -84,3 +84,8 @@ def test_equal_scores_are_ordered_by_id():
 
 def test_no_memories_have_no_scores():
     assert score_units(ASKED, gathered_of(ASKED), [], SEARCH) == []
+
+
+def test_the_worst_of_the_messages_that_were_found_counts_for_its_memory():
+    scores = scored({"evidence": ["best"]}, {"evidence": ["worst"]}, turns={"best": 2.0, "worst": 0.0})
+    assert scores["other"] > 0.9 * scores["one"]
