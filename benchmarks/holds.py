@@ -61,13 +61,14 @@ def shares(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
 
 
 def depends_on_limit(asked: Asked, questions: Sequence[dict[str, Any]]) -> int:
-    """Questions whose results at limit 5 are not the first five at limit 10."""
+    """Questions whose results at limit 5 are not the first ones at limit 10."""
 
     def texts(question: str, limit: int) -> list[str]:
         return [line.text for line in asked.lines_found(asked.search(question, limit))]
 
     asked_texts = [question["question"] for question in questions]
-    return sum(texts(text, 5) != texts(text, 10)[:5] for text in asked_texts)
+    pairs = ((texts(text, 5), texts(text, 10)) for text in asked_texts)
+    return sum(five != ten[: len(five)] for five, ten in pairs)  # the lead stands before the five
 
 
 def measure_world(asked: Asked, *, limit: int | None = None) -> dict[str, Any]:

@@ -94,7 +94,12 @@ def relevant(
     """
     if question.filters.is_narrow or question.filters.is_historical or not names_a_thing(question.text):
         return units, said
-    of_units = [_about(question, unit.columns["coverage"], unit.columns["strength"]) for unit in units]
+    of_units = [
+        1.0
+        if _is_property_asked(question, unit)
+        else _about(question, unit.columns["coverage"], unit.columns["strength"])
+        for unit in units
+    ]
     of_said = [_about(question, one.columns["window"], one.columns["strength"]) for one in said]
     timely = {unit.cell_id for unit in units if unit.columns["in_period"]} | gathered.timely
     if max([*of_units, *of_said], default=0.0) < mode.known and not timely:
@@ -118,6 +123,15 @@ def _about(question: Question, coverage: float, strength: float) -> float:
     if question.relevance is None:
         return WITHOUT_VECTORS * coverage
     return strength + max(coverage, WORDLESS * strength)
+
+
+def _is_property_asked(question: Question, unit: Unit) -> bool:
+    """Return whether a question names the whole property of a memory, with half of its words, and no vector judges.
+
+    "Which editor does Anna use?" asks for Anna's editor, however rare the word "use" is in a home of few messages.
+    """
+    columns = unit.columns
+    return question.relevance is None and columns["attribute"] == 1.0 and columns["key"] >= RELEVANT_COVERAGE
 
 
 WITHOUT_VECTORS = 1.5

@@ -69,7 +69,7 @@ def typed(home: str, *words: str) -> tuple[int, str, str]:
 
 def rounded(text: str) -> str:
     """A text whose numbers have two digits: what is computed of the present moment differs in the last ones."""
-    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}", text)
+    return re.sub(r"\d+\.\d+(?:e-\d+)?|\b\d+e-\d+\b", lambda number: f"{float(number[0]):.2f}", text)
 
 
 @pytest.mark.parametrize(

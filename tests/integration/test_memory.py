@@ -24,6 +24,7 @@ from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import decode, encode
 from slowwave.recall.reader import LAG, NO_STORE
+from slowwave.recall.search import NOTHING_ELSE
 from slowwave.schemas.search import Filters
 from slowwave.store import open_store
 from tests.integration.test_home import another_writer
@@ -200,10 +201,8 @@ def test_what_a_killed_program_had_recorded_is_noted_and_added_by_the_next_one(m
         last.cite([cell.cell_id for cell in found.cells], now=NOW)
     with Memory(folder, records_usage=False) as cited:
         assert LAG not in cited.search("invoices", now=NOW).notes, "only a use waits for the night"
-    assert ("Invoices are due on Friday." in [cell.content for cell in found.cells], found.notes) == (
-        True,
-        [],
-    )
+    assert [cell.content for cell in found.cells] == ["Invoices are due on Friday."]
+    assert found.notes == [NOTHING_ELSE]
 
 
 def test_while_the_embedder_is_away_it_is_found_by_its_words(memory, folder, monkeypatch):
