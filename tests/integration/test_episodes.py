@@ -213,12 +213,14 @@ def test_a_past_moment_knows_the_episodes_that_were_over_by_then(plain: str):
 def test_a_context_tells_past_conversations_apart_from_what_persons_said(plain: str):
     with Memory(plain, records_usage=False) as known:
         now = episodes(plain)["event_time"][0] + timedelta(days=8)
-        found = known.context("port of the staging database", activity="feature", now=now)
+        found = known.context(now=now)
         (line,) = [line for line in found.lines if line.kind == "episode"]
         assert episodes(plain)["summary"][0].split("\n")[0] in line.text
         assert {tier.name for tier in found.tiers if line in tier.lines} == {"relevant"}
-        bare = known.context(now=now)
-        assert [line.kind for line in bare.lines].count("episode") == 1
+        asked = known.context("port of the staging database", activity="feature", now=now)
+        # no model told it: the messages that answer speak for themselves
+        assert {line.kind for line in asked.lines if line.turn_ids or line.cell_ids} == {"quote"}
+        assert any("The port of the staging database is 5433." in line.text for line in asked.lines)
 
 
 # With a model
@@ -237,6 +239,12 @@ def test_a_model_tells_what_was_told_without_one_and_the_prompt_holds_memories_a
     assert "The port of the staging database is 5433." in asked[0].split("## Turns")[0]
     assert raw["summary"] not in asked[0]
     assert "## Turns: 4 of 4" in asked[0]
+    with Memory(plain, records_usage=False) as known:
+        now = told["event_time"] + timedelta(days=8)
+        found = known.context("port of the staging database", activity="feature", now=now)
+    (line,) = [line for line in found.lines if line.kind == "episode"]
+    assert "(a conversation retold)" in line.text
+    assert {tier.name for tier in found.tiers if line in tier.lines} == {"relevant"}
 
 
 @pytest.mark.nights
