@@ -31,12 +31,8 @@ THEMELESS_WORDS: Final = STOP_WORDS | _set("talk", "contractions")
 """Words that say nothing about what a memory or a topic is about."""
 MATTERLESS_WORDS: Final = STOP_WORDS | _set("any_matter")
 """Words of a question for whatever there was."""
-PRESENT_WORDS: Final = _set("present")
-"""Words that ask for the value that holds, which is what is answered anyway."""
 PAST: Final = _words("past")
 """Words of a question for what was so once, of several languages."""
-HAPPENED: Final = _set("happened")
-"""Words of a question for what happened once."""
 DECIDED: Final = _set("decided")
 """Words of a question for what holds since it was decided, whatever its tense."""
 

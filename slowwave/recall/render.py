@@ -16,6 +16,7 @@ from slowwave.recall.resolve import STATE_WORDS, Unit, value_terms
 from slowwave.recall.said import Said
 from slowwave.schemas.choices import EPISODE, WHOSE
 from slowwave.schemas.moments import day_of
+from slowwave.settings.groups import EpisodeSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Row
 from slowwave.store.terms import held_terms
@@ -42,7 +43,7 @@ def full_text(unit: Unit, settings: Settings, *, now: datetime) -> str:
     """The text of a memory as it is shown now: a procedure in one line, an episode in the form of its age."""
     row = unit.row
     if row["cell_type"] == EPISODE:
-        return episode_text(row, settings, now=now)
+        return episode_text(row, settings.episodes, now=now)
     named = row["subject"] or whole_sentence(row["compressed"]) or row["content"]
     if row["steps"]:
         how = named if re.match(r"(?:how\s+)?to\s", named, re.IGNORECASE) else f"to {named}"
@@ -50,12 +51,15 @@ def full_text(unit: Unit, settings: Settings, *, now: datetime) -> str:
     return f"{named}: {row['template']}" if row["template"] else str(row["content"])
 
 
-def episode_text(row: Row, settings: Settings, *, now: datetime) -> str:
-    """An episode in the form of its age: its text, then its summary, then one line."""
+def episode_text(row: Row, settings: EpisodeSettings, *, now: datetime) -> str:
+    """An episode in the form of its age: its text, then its summary, then one line.
+
+    Where a form was never written, the next longer one is taken.
+    """
     age_days = (now - row["event_time"]).total_seconds() / 86_400
-    if age_days >= settings.episodes.compressed_days and row["compressed"]:
+    if age_days >= settings.compressed_days and row["compressed"]:
         return str(row["compressed"])
-    if age_days >= settings.episodes.summary_days and row["summary"]:
+    if age_days >= settings.summary_days and row["summary"]:
         return str(row["summary"])
     return str(row["content"])
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.language.artifacts import artifacts_in
-from slowwave.recall.episodes import told_by_age
+from slowwave.recall.render import episode_text
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.stages.episodes.episodes import (
     due_sessions,
@@ -135,11 +135,12 @@ def test_what_was_told_is_not_due_again(texts: list[str]):
 
 @given(st.floats(0, 400), st.floats(0, 400))
 def test_an_older_episode_is_never_told_longer(one: float, other: float):
-    forms = ("the longest form", "a shorter one", "short")
+    forms = {"content": "the longest form", "summary": "a shorter one", "compressed": "short"}
     settings = EpisodeSettings()
     young, old = sorted((one, other))
     shown = [
-        told_by_age(*forms, NOW - timedelta(days=days), now=NOW, settings=settings) for days in (young, old)
+        episode_text(forms | {"event_time": NOW - timedelta(days=days)}, settings, now=NOW)
+        for days in (young, old)
     ]
     assert len(shown[0]) >= len(shown[1])
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from slowwave.recall.episodes import told_by_age
+from slowwave.recall.render import episode_text
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.stages.episodes.episodes import due_sessions, joined_artifacts, orphans, session_spans
@@ -120,14 +120,19 @@ def test_an_episode_without_turns_is_an_orphan():
     [(0, "whole"), (6.9, "whole"), (7, "short"), (29.9, "short"), (30, "line"), (999, "line")],
 )
 def test_an_episode_grows_shorter_with_age(days: float, told: str):
-    said = ("whole", "short", "line", NOW - timedelta(days=days))
-    assert told_by_age(*said, now=NOW, settings=SETTINGS) == told
+    episode = {
+        "content": "whole",
+        "summary": "short",
+        "compressed": "line",
+        "event_time": NOW - timedelta(days=days),
+    }
+    assert episode_text(episode, SETTINGS, now=NOW) == told
 
 
 def test_a_form_that_was_never_written_is_passed_by():
-    old = NOW - timedelta(days=99)
-    assert told_by_age("whole", "short", None, old, now=NOW, settings=SETTINGS) == "short"
-    assert told_by_age("whole", None, None, old, now=NOW, settings=SETTINGS) == "whole"
+    old = {"content": "whole", "compressed": None, "event_time": NOW - timedelta(days=99)}
+    assert episode_text(old | {"summary": "short"}, SETTINGS, now=NOW) == "short"
+    assert episode_text(old | {"summary": None}, SETTINGS, now=NOW) == "whole"
 
 
 def test_artifacts_named_most_often_are_kept():
