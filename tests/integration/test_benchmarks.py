@@ -185,6 +185,8 @@ def test_retrieval_quality_tells_recall_and_what_each_list_adds(tmp_path, told):
         "turn",
         "near",
         "wide",
+        "answer",
+        "asking",
         "vector",
         "speaker",
         "cell",
