@@ -190,9 +190,9 @@ def test_search_gives_an_episode_beside_the_cells_and_what_stands_for_it_by_its_
         assert found[0].cell_type != "episode"
         (episode,) = (hit for hit in found if hit.cell_type == "episode")
         assert (episode.text, episode.content) == (told[form], told["content"])
-    assert "episode" not in {
-        hit.cell_type for hit in hits(plain, "why does the staging database use this port")
-    }
+    why = [hit.cell_type for hit in hits(plain, "why does the staging database use this port")]
+    assert why[0] != "episode"
+    assert why.count("episode") <= 1
     by_type = hits(plain, "why does the staging database use this port", cell_types=["episode"])
     assert {hit.cell_type for hit in by_type} == {"episode"}
 
