@@ -19,7 +19,7 @@ def question_of(text: str, **given: Any) -> Question:
     """A question of which every term weighs the same; nothing may read its store."""
     terms = distinct_terms(text)
     plain: dict[str, Any] = {
-        "vector": None, "vector_weight": 0.0, "filters": Filters(), "where": lit(True), "period": None,
+        "vector": None, "filters": Filters(), "where": lit(True), "period": None,
         "is_about_time": False, "intent": "general", "now": NOW, "weights": (1.0,) * len(terms),
     }  # fmt: skip
     return Question(store=cast(Store, None), settings=Settings(), text=text, words=text, **{**plain, **given})

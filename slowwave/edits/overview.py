@@ -14,7 +14,7 @@ from slowwave.schemas.moments import DAY_UNKNOWN, are_unknown
 from slowwave.schemas.requests import WeakRequest
 from slowwave.schemas.results import Fading, Replacement, Stats
 from slowwave.store import Store, col, lit, owned_by
-from slowwave.trust.origins import ON_TRUST, whose_word
+from slowwave.trust.origins import ON_TRUST, whose_of
 
 AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
 TOPICS = 10
@@ -46,9 +46,7 @@ def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]
     )
     named = [name for name in Fading.model_fields if name != "whose"]
     return [
-        Fading(
-            **{name: row[name] for name in named}, whose=whose_word(**{name: row[name] for name in ON_TRUST})
-        )
+        Fading(**{name: row[name] for name in named}, whose=whose_of(row))
         for row in found.iter_rows(named=True)
     ]
 

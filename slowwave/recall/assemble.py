@@ -5,10 +5,10 @@ from datetime import datetime
 from itertools import islice
 
 from slowwave.language.intents import asks_for_list, is_complex
-from slowwave.language.query_words import telling_words
+from slowwave.language.query_words import calls_for_nothing, is_repeated, telling_words
 from slowwave.language.signals import branch_words, file_words
 from slowwave.recall.fixes import failures_of
-from slowwave.recall.gather import gather_rows
+from slowwave.recall.gather import Gathered
 from slowwave.recall.lines import question_lines
 from slowwave.recall.modes import PAGE, SMALL
 from slowwave.recall.opening import more_wishes, opening_lines
@@ -17,8 +17,6 @@ from slowwave.recall.question import understand
 from slowwave.recall.reader import Reader
 from slowwave.recall.recalled import (
     Recalled,
-    asks_nothing,
-    is_same_message,
     near_best,
     recall,
     still_current,
@@ -176,7 +174,7 @@ def _choose_opening(
 ) -> Packed:
     """Open matters and core memory; wishes without room are counted."""
     base = understand(reader, store, "", None, Filters(), now=now)
-    recalled, conversation = Recalled(base, gather_rows(base, [])), request.conversation_id or ""
+    recalled, conversation = Recalled(base, Gathered({}, {})), request.conversation_id or ""
     shown = shown_at_all(reader.home, conversation, now=now) if conversation else frozenset[str]()
     lines = counted(opening_lines(recalled, conversation=conversation), has_ids=request.ids)
     headings = heading_tokens("opening")
@@ -231,7 +229,7 @@ def _more_line(lines: list[Candidate], chosen: list[Chosen], recalled: Recalled)
 
 def _choose_small(reader: Reader, recalled: Recalled, request: ContextRequest, room: int) -> list[Chosen]:
     """The few memories that a message itself calls for, and that its conversation was not shown."""
-    if asks_nothing(request.question):
+    if calls_for_nothing(request.question):
         return []
     conversation, question = request.conversation_id, request.question
     shown = frozenset[str]()
@@ -240,7 +238,7 @@ def _choose_small(reader: Reader, recalled: Recalled, request: ContextRequest, r
     units = [
         unit
         for unit in near_best(recalled.units, SMALL.cut)
-        if unit.row["session_id"] != conversation and not is_same_message(unit.row["content"], question)
+        if unit.row["session_id"] != conversation and not is_repeated(unit.row["content"], question)
     ]
     best = max([unit.score for unit in units], default=0.0)
     said = [
@@ -248,7 +246,7 @@ def _choose_small(reader: Reader, recalled: Recalled, request: ContextRequest, r
         for one in recalled.said
         if one.row["session_id"] != conversation
         and one.score >= SMALL.cut * best
-        and not is_same_message(one.row["content"], question)
+        and not is_repeated(one.row["content"], question)
     ]
     most = recalled.question.settings.context.small_lines
     fresh = list(islice((one for one in unread(recalled, said[:UNREAD]) if one.turn_id not in shown), most))

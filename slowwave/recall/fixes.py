@@ -168,10 +168,8 @@ def _clearest(
 
 def _cell_line(recalled: Recalled, unit: Unit, kind: str, score: float) -> Candidate:
     """A memory of a fix: the one kind of line that may be an assistant's word in the first tier."""
-    settings, now = recalled.question.settings, recalled.question.now
-    return cell_line(
-        unit, "critical", score, "the same error", settings=settings, now=now, kind=kind, is_fix=True
-    )
+    question = recalled.question
+    return cell_line(unit, "critical", score, "the same error", question=question, kind=kind, is_fix=True)
 
 
 def _fix_score(failure: Failure, row: Row) -> float:

@@ -16,7 +16,7 @@ from slowwave.recall.conditions import (
     turn_condition,
     within,
 )
-from slowwave.recall.question import Question
+from slowwave.recall.question import Question, standing_disputes
 from slowwave.recall.turns import (
     DIALOGUE_TURNS,
     TURN_COLUMNS,
@@ -87,36 +87,37 @@ class Gathered:
     """The asked terms that a message itself has, of those that full text found."""
 
 
-def gather(question: Question, *, has_turns: bool = True, has_topics: bool = True) -> Gathered:
+def gather(question: Question) -> Gathered:
     """Read everything about a question in two rounds."""
-    first: dict[str, Query] = {"cells": _cells(question), "disputes": _standing_disputes(question)}
-    if has_turns:
-        first["passages"] = passages_query(question.words, question.filters, question.settings)
-        first["turns"] = vectors_query(question.vector, question.filters, question.settings)
+    first: dict[str, Query] = {
+        "cells": _cells(question),
+        "disputes": standing_disputes(question.settings.owner),
+    }
+    first["passages"] = passages_query(question.words, question.filters, question.settings)
+    first["turns"] = vectors_query(question.vector, question.filters, question.settings)
     if question.period is not None:
-        first |= _of_period(question, has_turns=has_turns)
+        first |= _of_period(question)
     rows = dict(zip(first, question.store.find(list(first.values())), strict=True))
     for name in rows.keys() & {"cells", "cells_then", "turns_then"}:
         rows[name] = [{**UNMATCHED, **row} for row in rows[name]]
     then = [*rows.get("cells_then", ()), *rows.get("turns_then", ())]
     then += rows["cells"] if question.is_about_time else []
     found = {row["cell_id"]: row for row in (*rows.get("cells_then", ()), *rows["cells"])}
-    lists = TurnLists(rows.get("passages", []), rows.get("turns", []), rows["cells"])
-    scores = turn_scores(lists) if has_turns else {}
+    scores = turn_scores(TurnLists(rows["passages"], rows["turns"], rows["cells"]))
     for row in rows.get("turns_then", ()):
         scores.setdefault(row["turn_id"], 0.0)
     best = sorted(scores, key=lambda key: (-scores[key], key))[:DIALOGUE_TURNS]
     best += [row["turn_id"] for row in rows.get("turns_then", ())]
     gathered = Gathered(found, dict(found), disputes=rows["disputes"])
     gathered.timely = frozenset(row.get("cell_id") or row["turn_id"] for row in then)
-    for passage in rows.get("passages", ()):
+    for passage in rows["passages"]:
         of_scale = gathered.held_by_turn if passage["scale"] == "turn" else gathered.windows
         for key in passage["turn_ids"] if passage["scale"] != "wide" else ():
             of_scale[key] = of_scale.get(key, 0) | passage["held"]
     gathered.turn_similarity = {
-        row["turn_id"]: row["similarity"] for row in (*rows.get("turns", ()), *rows.get("turns_then", ()))
+        row["turn_id"]: row["similarity"] for row in (*rows["turns"], *rows.get("turns_then", ()))
     }
-    _second_round(question, gathered, best, has_topics=has_topics)
+    _second_round(question, gathered, best, has_topics=True)
     said = {key: row for key, row in gathered.turn_rows.items() if key in scores}
     gathered.turns = in_dialogue(scores, said, question.words.split(), question.settings.search)
     return gathered
@@ -125,8 +126,7 @@ def gather(question: Question, *, has_turns: bool = True, has_topics: bool = Tru
 def gather_rows(question: Question, rows: list[Row]) -> Gathered:
     """Everything that belongs to memories which were read by a condition: they match nothing by words or meaning."""
     found = {row["cell_id"]: {**row, **UNMATCHED} for row in rows}
-    (disputes,) = question.store.find([_standing_disputes(question)])
-    gathered = Gathered(found, dict(found), disputes=disputes)
+    gathered = Gathered(found, dict(found), disputes=question.disputes)
     _second_round(question, gathered, [], has_topics=False)
     return gathered
 
@@ -177,14 +177,7 @@ def _cells(question: Question) -> Query:
     )
 
 
-def _standing_disputes(question: Question) -> Query:
-    """Contradictions of which both sides are active: open ones, and those that a person resolved as both valid."""
-    stands = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
-    columns = ("cell_a", "cell_b", "status", "note", "detected_at")
-    return RowsQuery("contradictions", columns, scope_condition(question.settings.owner) & stands)
-
-
-def _of_period(question: Question, *, has_turns: bool) -> dict[str, Query]:
+def _of_period(question: Question) -> dict[str, Query]:
     """Memories and messages of the time that the question names, or that hold from then on."""
     assert question.period is not None
     start, end = question.period.start, question.period.end
@@ -192,9 +185,8 @@ def _of_period(question: Question, *, has_turns: bool) -> dict[str, Query]:
     if not question.is_about_time:
         where = question.where & (within(start, end) | within(start, end, "valid_from"))
         then["cells_then"] = _nearest(question, "cells", where, CELL_COLUMNS, words=question.words)
-    if has_turns:
-        where = turn_condition(question.settings.owner, question.filters) & within(start, end)
-        then["turns_then"] = _nearest(question, "turns", where, ("turn_id",))
+    where = turn_condition(question.settings.owner, question.filters) & within(start, end)
+    then["turns_then"] = _nearest(question, "turns", where, ("turn_id",))
     return then
 
 

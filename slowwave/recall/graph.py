@@ -23,7 +23,7 @@ from slowwave.schemas.search import ChainStep, Direction
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col
-from slowwave.trust.origins import ON_TRUST, whose_word
+from slowwave.trust.origins import ON_TRUST, whose_of
 from slowwave.walker import walk
 
 SAID_MOST = 1_000
@@ -195,7 +195,7 @@ def reasons(
     cells = {
         row["cell_id"]: {
             **{name: row[name] for name in TOLD},
-            "whose": whose_word(**{name: row[name] for name in ON_TRUST}),
+            "whose": whose_of(row),
         }
         for row in found
     }

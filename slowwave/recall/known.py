@@ -1,7 +1,5 @@
 """Memories that are wanted whatever their words: by a condition on rows, resolved like those that a question finds."""
 
-from dataclasses import replace
-
 from slowwave.recall.conditions import cell_condition
 from slowwave.recall.gather import CELL_COLUMNS, gather_rows
 from slowwave.recall.question import Question
@@ -32,7 +30,7 @@ def units_of_rows(question: Question, rows: list[Row]) -> list[Unit]:
     """Units of rows that were read, in their order."""
     if not rows:
         return []
-    gathered = gather_rows(replace(question, has_raw=True), rows)
+    gathered = gather_rows(question, rows)
     place = {row["cell_id"]: number for number, row in enumerate(rows)}
     units = resolve(question, gathered)
     for unit in units:

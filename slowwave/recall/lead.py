@@ -8,7 +8,9 @@ from slowwave.recall.recalled import Recalled, TopicUnit
 from slowwave.recall.render import LEAD_CHARACTERS, SENTENCE_COVERAGE, lead_forms, said_mark, said_text
 from slowwave.recall.resolve import Unit
 from slowwave.recall.said import Said
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import day_of
+from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store.terms import held_terms
 
 DISPUTE_SHARE = 0.8
@@ -67,7 +69,7 @@ def lead_of(recalled: Recalled, units: Sequence[Unit], said: Sequence[Said]) -> 
 
 def is_raw(unit: Unit) -> bool:
     """Return whether a memory is a window of talk."""
-    return bool(unit.row["prompt_version"] == "raw" and unit.row["cell_type"] != "episode")
+    return bool(unit.row["prompt_version"] == RAW_PROMPT and unit.row["cell_type"] != EPISODE)
 
 
 def _said_line(recalled: Recalled, one: Said) -> str:

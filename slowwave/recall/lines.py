@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from slowwave.language.lexicon import DENIALS, STOP_WORDS
 from slowwave.language.query_words import plain_words
@@ -19,7 +20,6 @@ from slowwave.recall.select import CONTRADICTION, Candidate
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.context import TierName
 from slowwave.schemas.moments import day_of
-from slowwave.store import Row
 
 CONTAINED = 0.9
 """Share of a memory's telling words that a richer one holds which says the same."""
@@ -56,7 +56,7 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
     if best is None:
         return lines
     if unit is None or (not best.cell_ids and best.score > unit.score):
-        where = day_heading(best.event_time, best.source_name).rstrip(":")
+        where = when_and_where(best.event_time, best.source_name)
         lead = replace(
             best, forms=tuple(f"{form} [{where}]" for form in best.forms), score=LEAD_SCORE, under=""
         )
@@ -75,7 +75,8 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
         memory_line(recalled, unit),
         full_text(unit, recalled.question.settings, now=recalled.question.now),
     )
-    forms = tuple(f"{form} [{when_and_where(unit.newest)}]" for form in lead_forms(
+    where = when_and_where(lead.event_time, lead.source_name)
+    forms = tuple(f"{form} [{where}]" for form in lead_forms(
         recalled.question, unit, now=recalled.question.now
     ))  # fmt: skip
     others = [line for line in lines if line.cell_ids != lead.cell_ids]
@@ -86,15 +87,15 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
     return [replace(lead, forms=forms, score=LEAD_SCORE, under=""), *others]
 
 
-def when_and_where(row: Row) -> str:
+def when_and_where(event_time: datetime, source_name: str) -> str:
     """The day and the source of a line that is in no group."""
-    return day_heading(row["event_time"], row["source_name"]).rstrip(":")
+    return day_heading(event_time, source_name).rstrip(":")
 
 
 def memory_line(recalled: Recalled, unit: Unit, *, tier: TierName = "relevant", why: str = "") -> Candidate:
     """A memory with its history, its value alone, its compressed form."""
     row, question = unit.newest, recalled.question
-    sides = [row] if unit.rival is None else [row, unit.rival if row is unit.row else unit.row]
+    sides = unit.sides[::-1]
     evidence = (
         [] if row["cell_type"] == EPISODE else [turn for side in sides for turn in side["evidence"] or ()]
     )

@@ -46,18 +46,14 @@ def _newest_wishes(recalled: Recalled) -> Iterator[Candidate]:
     where = (col("is_wish") == lit(True)) & (col("origin") == lit("user"))
     for place, unit in enumerate(known_units(question, where, most=NEWEST_WISHES)):
         score = LEADING - place
-        yield cell_line(
-            unit, "background", score, "the newest wishes", settings=question.settings, now=question.now
-        )
+        yield cell_line(unit, "background", score, "the newest wishes", question=question)
 
 
 def _open_disputes(recalled: Recalled) -> Iterator[Candidate]:
     question = recalled.question
     units = [unit for unit in known_units(question, disputed(question)) if unit.rival is not None]
     for unit in units[:DISPUTES]:
-        yield cell_line(
-            unit, "critical", 3.0, "open contradiction", settings=question.settings, now=question.now
-        )
+        yield cell_line(unit, "critical", 3.0, "open contradiction", question=question)
 
 
 def _open_tasks(recalled: Recalled) -> Iterator[Candidate]:
@@ -76,6 +72,5 @@ def _open_tasks(recalled: Recalled) -> Iterator[Candidate]:
             "critical",
             1.0 + unit.row["salience"],
             "open task",
-            settings=question.settings,
-            now=question.now,
+            question=question,
         )

@@ -18,7 +18,7 @@ from slowwave.language.time_phrases import (
     resolve_anchor,
     time_of_question,
 )
-from slowwave.recall.conditions import cell_condition
+from slowwave.recall.conditions import cell_condition, scope_condition
 from slowwave.recall.episodes import without_episodes
 from slowwave.recall.graph import SAID_MOST, cells_naming, cells_saying
 from slowwave.recall.reader import Reader
@@ -26,7 +26,7 @@ from slowwave.schemas.moments import is_unknown
 from slowwave.schemas.search import Filters, Intent
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.tree import Settings
-from slowwave.store import Expr, Store, TextQuery, col
+from slowwave.store import Expr, Query, Row, RowsQuery, Store, TextQuery, col, lit
 from slowwave.store.terms import distinct_terms
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -78,7 +78,7 @@ class Question:
 
     `store` and `settings` are the ones that answer it. `text` is as it was asked, `words` what full text looks for.
     `where` holds for the cells that may be found. `period` is a time that it names: it draws cells near, and excludes
-    none, unless the question is about nothing but that time (`is_about_time`). `vector_weight` is 0 without a vector.
+    none, unless the question is about nothing but that time (`is_about_time`).
     """
 
     store: Store
@@ -86,7 +86,6 @@ class Question:
     text: str
     words: str
     vector: Vectors | None
-    vector_weight: float
     filters: Filters
     where: Expr
     period: TimeRange | None
@@ -113,6 +112,12 @@ class Question:
     def asked_terms(self) -> frozenset[str]:
         """The same, to compare names and properties with."""
         return frozenset(self.terms)
+
+    @cached_property
+    def disputes(self) -> list[Row]:
+        """Contradictions of which both sides are active, read once for all lists of one answer."""
+        (rows,) = self.store.find([standing_disputes(self.settings.owner)])
+        return rows
 
     @cached_property
     def asks_number(self) -> bool:
@@ -155,13 +160,17 @@ class Question:
         return {}
 
 
+def standing_disputes(owner: ScopeSettings) -> Query:
+    """Contradictions of which both sides are active: open ones, and those that a person resolved as both valid."""
+    stands = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
+    columns = ("cell_a", "cell_b", "status", "note", "detected_at")
+    return RowsQuery("contradictions", columns, scope_condition(owner) & stands)
+
+
 def understand(
     reader: Reader, store: Store, query: str, vector: Vectors | None, filters: Filters, *, now: datetime
 ) -> Question:
     """The question as the tiers take it; a time that it names counts from `filters.as_of` where that is given."""
-    weight = reader.settings.search.vector_weight
-    if reader.embedder is not None:
-        weight *= reader.embedder.profile.vector_weight
     embedder = reader.embedder
     time = _time_asked(reader, store, query, filters, now=max(filters.as_of or now, EARLIEST))
     words = telling_words(time.words or query, most=QUERY_WORDS)
@@ -176,7 +185,6 @@ def understand(
         known_cells=store.count("cells"),
         known_turns=store.count("turns"),
         vector=vector,
-        vector_weight=weight if vector is not None else 0.0,
         filters=filters,
         where=_findable(reader, store, filters),
         period=time.period,

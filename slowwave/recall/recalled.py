@@ -7,7 +7,7 @@ from functools import partial
 
 from slowwave.embeddings import Vectors
 from slowwave.excerpts import Asked, asked_terms
-from slowwave.language.query_words import calls_for_nothing, is_repeated, names_a_thing
+from slowwave.language.query_words import names_a_thing
 from slowwave.recall.conditions import cell_condition
 from slowwave.recall.gather import Gathered, gather
 from slowwave.recall.modes import Mode
@@ -21,7 +21,7 @@ from slowwave.recall.turns import worked_turns
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import Row, RowsQuery, Store, col
-from slowwave.trust.origins import ON_TRUST, whose_word
+from slowwave.trust.origins import ON_TRUST, whose_of
 
 RELEVANT_COVERAGE = 0.5
 """Share of the question's terms, by weight, from which on a text is about the question whatever its vector says."""
@@ -78,8 +78,9 @@ def recall(
     recalled.units, recalled.said = relevant(question, gathered, units, said, mode)
     recalled.topics = rank_topics(question, gathered, recalled.units, mode)
     if mode.fills and (recalled.units or recalled.said):
-        recalled.more_units = [unit for unit in units if unit not in recalled.units]
-        recalled.more_said = [one for one in said if one not in recalled.said]
+        found = {unit.cell_id for unit in recalled.units} | {one.turn_id for one in recalled.said}
+        recalled.more_units = [unit for unit in units if unit.cell_id not in found]
+        recalled.more_said = [one for one in said if one.turn_id not in found]
     return recalled
 
 
@@ -181,7 +182,7 @@ def _sources(question: Question, topic_ids: Sequence[str]) -> dict[str, set[str]
     (rows,) = question.store.find([RowsQuery("cells", ("topic_id", *ON_TRUST), where)])
     words: dict[str, set[str]] = {}
     for row in rows:
-        words.setdefault(row["topic_id"], set()).add(whose_word(**{name: row[name] for name in ON_TRUST}))
+        words.setdefault(row["topic_id"], set()).add(whose_of(row))
     return words
 
 
@@ -233,13 +234,3 @@ def still_current(recalled: Recalled, among: Sequence[Said]) -> list[Said]:
     hits = [TurnHit(**one.row, score=max(one.score, 0.0)) for one in among]
     kept = standing_turns(question.store, question.settings.owner, hits)
     return [replace(left[hit.turn_id], row={**left[hit.turn_id].row, "content": hit.content}) for hit in kept]
-
-
-def asks_nothing(text: str) -> bool:
-    """Return whether a message calls for no memory: greetings, thanks, "go on"."""
-    return calls_for_nothing(text)
-
-
-def is_same_message(text: str, question: str) -> bool:
-    """Return whether a text is the question itself, said before."""
-    return is_repeated(text, question)

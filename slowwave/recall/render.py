@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from slowwave.decay.retention import days_ago
 from slowwave.excerpts import Asked, quoted
 from slowwave.excerpts.excerpt import Cue
 from slowwave.excerpts.units import units_of
@@ -20,7 +21,7 @@ from slowwave.settings.groups import EpisodeSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Row
 from slowwave.store.terms import held_terms
-from slowwave.trust.origins import ON_TRUST, whose_word
+from slowwave.trust.origins import whose_of
 from slowwave.trust.own_words import is_quoted
 from slowwave.trust.speakers import speaker_of
 
@@ -32,11 +33,6 @@ FORMER_VALUES = 4
 
 SENTENCE_COVERAGE = 0.6
 """Share of the question's terms that a sentence of a summary has which may lead."""
-
-
-def whose(row: Row) -> str:
-    """Words for whose word a memory is; empty where a person said or confirmed it."""
-    return whose_word(**{name: row[name] for name in ON_TRUST})
 
 
 def full_text(unit: Unit, settings: Settings, *, now: datetime) -> str:
@@ -56,7 +52,7 @@ def episode_text(row: Row, settings: EpisodeSettings, *, now: datetime) -> str:
 
     Where a form was never written, the next longer one is taken.
     """
-    age_days = (now - row["event_time"]).total_seconds() / 86_400
+    age_days = days_ago(row["event_time"], now=now)
     if age_days >= settings.compressed_days and row["compressed"]:
         return str(row["compressed"])
     if age_days >= settings.summary_days and row["summary"]:
@@ -110,7 +106,7 @@ def marks(unit: Unit) -> str:
         parts.append(f"before: {former}")
     if unit.echo_of is not None:
         parts.append(echo_mark(unit.echo_of))
-    if word := whose(row):
+    if word := whose_of(row):
         parts.append(word)
     return f" ({page_line('; '.join(parts))})" if parts else ""
 
@@ -133,11 +129,10 @@ def unit_forms(unit: Unit, asked: Asked, settings: Settings, *, now: datetime) -
 
 def dispute_forms(unit: Unit) -> tuple[str, ...]:
     """Both sides of an undecided pair in one line, the older one first."""
-    assert unit.rival is not None
-    older, newer = sorted((unit.row, unit.rival), key=lambda row: (row["event_time"], row["cell_id"]))
+    older, newer = unit.sides
 
     def side(row: Row, text: str) -> str:
-        word = f", {whose(row)}" if whose(row) else ""
+        word = f", {whose_of(row)}" if whose_of(row) else ""
         return f"{page_line(text).rstrip('.')} [{day_of(row['event_time'])}{word}]"
 
     def line(texts: Sequence[str], note: str = "") -> str:

@@ -43,10 +43,15 @@ class Unit:
     columns: dict[str, float] = field(default_factory=dict)
 
     @property
+    def sides(self) -> list[Row]:
+        """The current memory, or both sides where nobody decided, the older one first."""
+        sides = [self.row] if self.rival is None else [self.row, self.rival]
+        return sorted(sides, key=lambda row: (row["event_time"], row["cell_id"]))
+
+    @property
     def newest(self) -> Row:
         """The current memory, or the later side where nobody decided."""
-        sides = [self.row] if self.rival is None else [self.row, self.rival]
-        return max(sides, key=lambda row: (row["event_time"], row["cell_id"]))
+        return self.sides[-1]
 
     @property
     def cell_id(self) -> str:

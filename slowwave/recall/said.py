@@ -16,6 +16,7 @@ from slowwave.language.query_words import telling_words
 from slowwave.recall.gather import Gathered
 from slowwave.recall.modes import Mode
 from slowwave.recall.question import Question
+from slowwave.recall.score import match_of, prior_of
 from slowwave.schemas.moments import latest_of
 from slowwave.store import Row
 from slowwave.store.terms import held_terms
@@ -70,9 +71,9 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
     near = question.strength(similarity, question.known_turns)
     fused = max(gathered.turns[key], 0.0) / best
     coverage, window = question.share(held), question.share(around)
-    match = 0.3 + 0.7 * (0.6 * max(coverage, near) + 0.4 * window)
+    match = match_of(max(coverage, near), window)
     age = exp(-settings.age_rate * days_ago(row["event_time"], now=question.filters.as_of or question.now))
-    prior = settings.prior_floor + (1 - settings.prior_floor) * SALIENCE * age
+    prior = prior_of(SALIENCE * age, settings)
     shape = WITH_NUMBER if question.has_number(row["content"]) else 1.0
     score = fused * match * prior * shape * mode.turns + mode.period * (key in gathered.timely)
     columns = {

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import cast
+from typing import TypeVar, cast
 
 import polars as pl
 
@@ -12,6 +12,8 @@ from slowwave.recall.gather import Gathered
 from slowwave.recall.modes import KIND, Mode
 from slowwave.recall.question import Question
 from slowwave.recall.resolve import Unit
+from slowwave.schemas.choices import EPISODE
+from slowwave.settings.reading import SearchSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Row
 from slowwave.store.terms import held_terms, word_terms
@@ -68,14 +70,28 @@ def _columns(question: Question, mode: Mode, *, worded: float) -> list[pl.Expr]:
         for name, weight in listed.items()
     )
     covered = pl.max_horizontal("coverage", "strength")
-    age = (-question.settings.search.age_rate * pl.col("age_days")).exp()
-    floor = question.settings.search.prior_floor
+    settings = question.settings.search
+    age = (-settings.age_rate * pl.col("age_days")).exp()
     fused = pl.sum_horizontal(reciprocal) / (sum(listed.values()) or 1.0)
-    match = 0.3 + 0.7 * (0.6 * covered + 0.4 * pl.col("key"))
-    prior = floor + (1 - floor) * pl.col("salience") * age * pl.col("retention")
+    match = match_of(covered, pl.col("key"))
+    prior = prior_of(pl.col("salience") * age * pl.col("retention"), settings)
     score = fused * match * prior * _factors() + mode.period * pl.col("in_period")
     named = {"fused": fused, "match": match, "prior": prior, "score": score}
     return [pl.exclude("id"), *(column.alias(name) for name, column in named.items())]
+
+
+Amount = TypeVar("Amount", float, pl.Expr)
+"""A number, or a column of numbers."""
+
+
+def match_of(covered: Amount, named: Amount) -> Amount:
+    """The match of a text, 0.3..1: by what it covers of a question, and by what names it or stands around it."""
+    return 0.3 + 0.7 * (0.6 * covered + 0.4 * named)
+
+
+def prior_of(weight: Amount, settings: SearchSettings) -> Amount:
+    """The prior of a weight, 0..1, over a floor: so age reorders and never buries."""
+    return settings.prior_floor + (1 - settings.prior_floor) * weight
 
 
 def _factors() -> pl.Expr:
@@ -114,7 +130,7 @@ def _ranks(gathered: Gathered) -> dict[str, dict[str, int]]:
     said = {
         key: max(gathered.turns[turn] for turn in row["evidence"] if turn in gathered.turns)
         for key, row in found.items()
-        if row["cell_type"] != "episode" and not gathered.turns.keys().isdisjoint(row["evidence"] or ())
+        if row["cell_type"] != EPISODE and not gathered.turns.keys().isdisjoint(row["evidence"] or ())
     }
     return {
         "text": ranked({key: row["text_score"] for key, row in found.items() if row["text_score"] > 0}),

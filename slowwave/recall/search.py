@@ -16,7 +16,7 @@ from slowwave.recall.modes import SEARCH
 from slowwave.recall.question import Question
 from slowwave.recall.reader import Reader
 from slowwave.recall.recalled import UNREAD_AMONG, Recalled, TopicUnit, near_best, recall, unread
-from slowwave.recall.render import echo_mark, full_text, value_line, whose
+from slowwave.recall.render import echo_mark, full_text, value_line
 from slowwave.recall.resolve import Unit
 from slowwave.recall.said import Said
 from slowwave.recall.turns import TURN_COLUMNS
@@ -36,6 +36,7 @@ from slowwave.schemas.search import (
     When,
 )
 from slowwave.store import Row, RowsQuery, col
+from slowwave.trust.origins import whose_of
 from slowwave.trust.speakers import origin_of, speaker_of
 
 TIMES: dict[str, Use] = {"after": "after", "before": "before", "as_of": "as_of", "known_at": "as_of"}
@@ -258,7 +259,7 @@ def cell_hit(recalled: Recalled, unit: Unit) -> CellHit:
     return CellHit(
         **{name: row[name] for name in _CELL_FIELDS},
         text=text,
-        whose=whose(row),
+        whose=whose_of(row),
         score=max(unit.score, 0.0),
         why={name: float(value) for name, value in unit.columns.items()},
         # how often it had been said again by a past moment, the counts do not tell

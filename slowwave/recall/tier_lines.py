@@ -1,12 +1,12 @@
 """A memory or a message as a line of a tier. Only a person's word enters the first and the third one, by structure."""
 
 from dataclasses import replace
-from datetime import datetime
 
 from slowwave.excerpts import Asked
 from slowwave.excerpts.excerpt import Cue
 from slowwave.prompting.page_lines import page_line
 from slowwave.recall.page import line_of
+from slowwave.recall.question import Question
 from slowwave.recall.render import (
     dispute_forms,
     full_text,
@@ -16,7 +16,6 @@ from slowwave.recall.render import (
     said_word,
     value_line,
     whole_sentence,
-    whose,
 )
 from slowwave.recall.resolve import Unit
 from slowwave.recall.said import Said
@@ -24,8 +23,7 @@ from slowwave.recall.select import CONTRADICTION, Candidate
 from slowwave.schemas.choices import EPISODE, WHOSE
 from slowwave.schemas.context import TierName
 from slowwave.schemas.tables import STATED
-from slowwave.settings.tree import Settings
-from slowwave.trust.origins import WORD_BY_WORD
+from slowwave.trust.origins import WORD_BY_WORD, whose_of
 from slowwave.trust.own_words import parts_of
 
 OF_PERSONS: tuple[TierName, ...] = ("critical", "background")
@@ -44,16 +42,15 @@ def cell_line(
     score: float,
     why: str,
     *,
-    settings: Settings,
-    now: datetime,
+    question: Question,
     kind: str = "",
     is_fix: bool = False,
 ) -> Candidate:
     """A memory with its history, its value alone; both sides where nobody decided."""
-    row, word = unit.row, whose(unit.row)
+    row, word = unit.row, whose_of(unit.row)
     if unit.rival is not None:
         return dispute_line(unit, tier, score)
-    text = full_text(unit, settings, now=now)
+    text = full_text(unit, question.settings, now=question.now)
     texts = [
         text,
         *(
@@ -85,9 +82,8 @@ def cell_line(
 
 def dispute_line(unit: Unit, tier: TierName, score: float) -> Candidate:
     """Both sides of an undecided pair, in a tier of persons only where a person said the older side."""
-    assert unit.rival is not None
-    sides = sorted((unit.row, unit.rival), key=lambda row: (row["event_time"], row["cell_id"]))
-    words = [whose(side) for side in sides]
+    sides = unit.sides
+    words = [whose_of(side) for side in sides]
     return Candidate(
         tier_of(tier, words[0] and words[1]),
         score,

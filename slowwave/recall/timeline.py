@@ -13,7 +13,7 @@ from slowwave.schemas.requests import TimelineRequest
 from slowwave.schemas.search import Timeline, TimelineEvent
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Store, col, lit
-from slowwave.trust.origins import ON_TRUST, whose_word
+from slowwave.trust.origins import whose_of
 
 TOLD = [
     "cell_id", "cell_type", "content", "status", "valid_from", "valid_until", "event_time", "superseded_by",
@@ -71,9 +71,7 @@ def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:
     renamed = rows.rename({"valid_from": "at", "valid_until": "until"})
     named = [name for name in TimelineEvent.model_fields if name != "whose"]
     return [
-        TimelineEvent(
-            **{name: row[name] for name in named}, whose=whose_word(**{name: row[name] for name in ON_TRUST})
-        )
+        TimelineEvent(**{name: row[name] for name in named}, whose=whose_of(row))
         for row in renamed.iter_rows(named=True)
     ]
 

@@ -27,7 +27,7 @@ from slowwave.schemas.context import ContextRequest, TierName
 from slowwave.schemas.report import several_memories
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import Expr, col, lit, standing_for
-from slowwave.trust.origins import ON_TRUST, surely_answered_for_first, whose_word
+from slowwave.trust.origins import ON_TRUST, surely_answered_for_first, whose_of
 
 CRITICAL_TYPES: tuple[CellType, ...] = ("decision", "risk", "task", "insight")
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
@@ -66,7 +66,7 @@ class Work:
 
     def line(self, unit: Unit, tier: TierName, score: float, why: str) -> Candidate:
         """A memory as a line."""
-        return cell_line(unit, tier, score, why, settings=self.base.settings, now=self.base.now)
+        return cell_line(unit, tier, score, why, question=self.base)
 
     def is_open(self, unit: Unit) -> bool:
         """Return whether a memory is no task that is done or past."""
@@ -111,10 +111,8 @@ PAGE_SHARE = 0.4
 
 def disputed(question: Question) -> Expr:
     """Memories that are in an open contradiction."""
-    columns = ("cell_a", "cell_b")
-    where = scope_condition(question.settings.owner) & (col("status") == lit("open"))
-    pairs = question.store.rows("contradictions", columns, where)
-    return col("cell_id").isin(pl.concat([pairs[name] for name in columns]).unique().sort().to_list())
+    pairs = [pair for pair in question.disputes if pair["status"] == "open"]
+    return col("cell_id").isin(sorted({pair[side] for pair in pairs for side in ("cell_a", "cell_b")}))
 
 
 def _of_file(work: Work) -> Iterator[Candidate]:
@@ -236,14 +234,7 @@ def core_lines(question: Question, *, most: int) -> Iterator[Candidate]:
     for unit in units_of_ids(question, col("cell_id").isin(sorted(ranks))):
         rank = min(ranks.get(row["cell_id"], len(ranks)) for row in (*unit.members, unit.row))
         is_open = not is_over(unit.row, question.settings, now=question.now)
-        line = cell_line(
-            unit,
-            "background",
-            1.0 - rank / 1_000,
-            "core memory",
-            settings=question.settings,
-            now=question.now,
-        )
+        line = cell_line(unit, "background", 1.0 - rank / 1_000, "core memory", question=question)
         if is_open and line.tier == "background":
             yield line
 
@@ -272,7 +263,7 @@ def _pointers(work: Work, shown: Iterable[str]) -> Iterator[Candidate]:
     )
     for row in topics.join(fresh, on="topic_id", how="inner", maintain_order="left").iter_rows(named=True):
         source = (row["updated_at"], several_memories(row["len"]))
-        word = whose_word(**{name: row[name] for name in ON_TRUST})
+        word = whose_of(row)
         mark = f" ({word})" if word else ""
         texts = [f"{row['name']}: {', '.join(row['labels'])}"] * bool(row["labels"]) + [row["name"]]
         forms = tuple(line_of("topic", f"{text}{mark}", *source) for text in texts)

@@ -9,26 +9,8 @@ class SearchSettings(Group):
     """The read path."""
 
     limit: int = setting(10, "Hits of both tiers together.", ge=1, le=25)
-    topics: Count = setting(3, "Share of topic summaries among the hits, against `cells`.")
-    cells: Count = setting(7, "Share of cells among the hits, against `topics`.")
-    rank_constant: Positive = setting(
-        60, "k of reciprocal rank fusion: of topic summaries, and of the candidates of reconciliation."
-    )
-    text_weight: Amount = setting(1.0, "Weight of the full-text list.")
-    vector_weight: Amount = setting(1.0, "Multiplied by the embedder profile's own weight.")
-    entity_weight: Amount = setting(
-        0.5, "Weight of the list of cells that name a person or thing of the question."
-    )
-    time_weight: Amount = setting(0.5, "Weight of the list of cells from the time that the question names.")
-    former_weight: Amount = setting(
-        0.5, "Weight of what superseded cells would answer, given to their successors."
-    )
-    reason_weight: Amount = setting(0.5, "Weight of decisions, insights and risks where a question asks why.")
-    evidence_weight: Amount = setting(
-        1.0,
-        "Weight of the list of memories by the best of the turns that they rest on: on a question's page, and in a "
-        "search where memories were made without a model.",
-    )
+    topics: Count = setting(3, "Topic summaries among the hits, at most.")
+    rank_constant: Positive = setting(60, "k of reciprocal rank fusion of the candidates of reconciliation.")
     answer_share: Amount = setting(
         0.4,
         "Part of a turn's score that the next turn gets, where it asks something: answers follow questions.",
@@ -107,10 +89,6 @@ class ContextSettings(Group):
     reviewing_shares: Shares = setting(
         (0.25, 0.25, 0.375, 0.125), "The same while reviewing: conventions are what a change is held against."
     )
-    turn_weight: Amount = setting(
-        0.7,
-        "The best raw turn beside the best memory on a question's page; 0 leaves turns to the room that is left.",
-    )
     quote_characters: int = setting(
         480,
         "Characters of a turn or memory on a page at most; of a longer one the parts that tell what is asked.",
@@ -119,9 +97,6 @@ class ContextSettings(Group):
     )
     told_weight: Share = setting(
         0.6, "What is left of a turn's score once a memory of it stands on the page, and the other way round."
-    )
-    period_weight: Amount = setting(
-        0.5, "Added, in shares of the best memory, to what is of the time that a question names."
     )
     shown_entries: int = setting(
         2_000, "Memories remembered as shown, for each conversation.", ge=1, le=100_000

@@ -51,7 +51,17 @@ from slowwave.whole_file import read_plain
 FORMER_GROUPS = {"own": "owner", "words": "edits"}
 """Groups by the name that they had before, with the name of today: files and environments may still say it."""
 
-GONE = (("search", "fusion"), ("graph", "causal_pairs"))
+GONE = (
+    ("search", "fusion"),
+    *(
+        ("search", f"{name}_weight")
+        for name in ("text", "vector", "entity", "time", "former", "reason", "evidence")
+    ),
+    ("search", "cells"),
+    ("context", "turn_weight"),
+    ("context", "period_weight"),
+    ("graph", "causal_pairs"),
+)
 """Settings that were dropped, by group and name: files and environments may still say them, to no effect."""
 
 LONGEST_FILE = 1_000_000

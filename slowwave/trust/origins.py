@@ -58,6 +58,11 @@ def whose_word(origin: Origin, *, cell_type: str, prompt_version: str, protected
     return WORD_BY_WORD if origin == "agent" and prompt_version == RAW_PROMPT else WHOSE[origin]
 
 
+def whose_of(row: Mapping[str, Any]) -> str:
+    """`whose_word` of a row of `cells`."""
+    return whose_word(**{name: row[name] for name in ON_TRUST})
+
+
 def least_to_outdate(origin: Origin, *, is_judged: bool) -> int:
     """The place in `TRUST` of the least trusted word that may take the place of a memory of this origin.
 
