@@ -10,18 +10,13 @@ import polars as pl
 from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import HOLDING_ORDER, held_from
 from slowwave.language.lexicon import STOP_WORDS
-from slowwave.language.text import days_and_months, names, numbers, without_telling_date, words
+from slowwave.language.text import days_and_months, names, numbers, plain_value, without_telling_date, words
 from slowwave.schemas.moments import are_unknown, first_of
 from slowwave.trust.origins import rank_of
 from slowwave.walker import connected
 
 WORDS_THAT_COUNT = 4
 """Telling words that one text must have more for being the richer one: a word more or less is only another wording."""
-
-
-def plain_value(text: pl.Expr) -> pl.Expr:
-    """Values as they are compared: their signs count (C is not C++), their case and blanks do not."""
-    return text.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars(" .")
 
 
 def hard_value_lists(cells: pl.DataFrame) -> pl.DataFrame:

@@ -47,11 +47,14 @@ VALUE_COLUMNS = (
 """Columns of `cells` by which values are compared."""
 
 
+STAND = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
+"""Contradictions of which both sides stand: open ones, and those that a person resolved as both valid."""
+
+
 def side_by_side(cell_ids: list[str]) -> RowsQuery:
-    """Contradictions of which both sides stand: open ones, and those that a person resolved as both valid."""
-    stands = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
+    """The standing contradictions of some memories."""
     touches = col("cell_a").isin(cell_ids) | col("cell_b").isin(cell_ids)
-    return RowsQuery("contradictions", ("cell_a", "cell_b", "status"), touches & stands)
+    return RowsQuery("contradictions", ("cell_a", "cell_b", "status"), touches & STAND)
 
 
 def doubted_and_both_valid(rows: Iterable[Row]) -> tuple[set[str], set[Pair]]:

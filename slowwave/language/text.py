@@ -45,6 +45,11 @@ def token_count(text: pl.Expr) -> pl.Expr:
     return (text.str.len_chars() / CHARACTERS_A_TOKEN).ceil().cast(pl.Int64).clip(lower_bound=1)
 
 
+def plain_value(text: pl.Expr) -> pl.Expr:
+    """Values as they are compared: their signs count (C is not C++), their case and blanks do not."""
+    return text.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars(" .")
+
+
 def words(text: pl.Expr) -> pl.Expr:
     """Lower-case words of a text, in order, as a list."""
     return text.str.to_lowercase().str.extract_all(r"[\p{L}\p{N}_]+")

@@ -9,7 +9,7 @@ from slowwave.recall.score import is_over
 from slowwave.recall.select import Candidate, Chosen
 from slowwave.recall.tier_lines import cell_line
 from slowwave.recall.wishes import KIND, wish_lines
-from slowwave.recall.work import ANSWERED_FOR, core_lines, disputed
+from slowwave.recall.work import ANSWERED_FOR, core_lines, disputed_units
 from slowwave.schemas.report import several
 from slowwave.store import col, lit
 
@@ -51,8 +51,7 @@ def _newest_wishes(recalled: Recalled) -> Iterator[Candidate]:
 
 def _open_disputes(recalled: Recalled) -> Iterator[Candidate]:
     question = recalled.question
-    units = [unit for unit in known_units(question, disputed(question)) if unit.rival is not None]
-    for unit in units[:DISPUTES]:
+    for unit in disputed_units(question, most=DISPUTES):
         yield cell_line(unit, "critical", 3.0, "open contradiction", question=question)
 
 

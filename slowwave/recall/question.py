@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from slowwave.chains.values import STAND
 from slowwave.embeddings import Vectors
 from slowwave.embeddings.relevance import Relevance
 from slowwave.language.intents import EXEMPLARS, intent_by_vectors, intent_by_words
@@ -26,7 +27,7 @@ from slowwave.schemas.moments import is_unknown
 from slowwave.schemas.search import Filters, Intent
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.tree import Settings
-from slowwave.store import Expr, Query, Row, RowsQuery, Store, TextQuery, col, lit
+from slowwave.store import Expr, Query, Row, RowsQuery, Store, TextQuery, col
 from slowwave.store.terms import distinct_terms
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -161,10 +162,9 @@ class Question:
 
 
 def standing_disputes(owner: ScopeSettings) -> Query:
-    """Contradictions of which both sides are active: open ones, and those that a person resolved as both valid."""
-    stands = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
+    """The standing contradictions that the asking owner may see."""
     columns = ("cell_a", "cell_b", "status", "note", "detected_at")
-    return RowsQuery("contradictions", columns, scope_condition(owner) & stands)
+    return RowsQuery("contradictions", columns, scope_condition(owner) & STAND)
 
 
 def understand(

@@ -26,7 +26,7 @@ from slowwave.schemas.choices import EPISODE, CellType
 from slowwave.schemas.context import ContextRequest, TierName
 from slowwave.schemas.report import several_memories
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import Expr, col, lit, standing_for
+from slowwave.store import col, lit, standing_for
 from slowwave.trust.origins import ON_TRUST, surely_answered_for_first, whose_of
 
 CRITICAL_TYPES: tuple[CellType, ...] = ("decision", "risk", "task", "insight")
@@ -91,8 +91,8 @@ def _critical(work: Work) -> Iterator[Candidate]:
                 seen.add(unit.cell_id)
                 yield work.line(unit, "critical", 3.0, "open contradiction")
     if not work.probes:
-        disputes = [unit for unit in known_units(work.base, disputed(work.base)) if unit.rival is not None]
-        yield from (work.line(unit, "critical", 3.0, "open contradiction") for unit in disputes[:DISPUTES])
+        for unit in disputed_units(work.base, most=DISPUTES):
+            yield work.line(unit, "critical", 3.0, "open contradiction")
     for failure, recalled in work.errors:
         yield from fix_lines(recalled, failure, conversation=work.request.conversation_id or "")
     yield from _of_file(work)
@@ -109,10 +109,11 @@ PAGE_SHARE = 0.4
 """Share of the best score from which on an undecided pair belongs to the first tier."""
 
 
-def disputed(question: Question) -> Expr:
-    """Memories that are in an open contradiction."""
+def disputed_units(question: Question, *, most: int) -> list[Unit]:
+    """The newest open contradictions, each as the unit of both sides."""
     pairs = [pair for pair in question.disputes if pair["status"] == "open"]
-    return col("cell_id").isin(sorted({pair[side] for pair in pairs for side in ("cell_a", "cell_b")}))
+    where = col("cell_id").isin(sorted({pair[side] for pair in pairs for side in ("cell_a", "cell_b")}))
+    return [unit for unit in known_units(question, where) if unit.rival is not None][:most]
 
 
 def _of_file(work: Work) -> Iterator[Candidate]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
+from slowwave.language.text import plain_value
 from slowwave.walker import ends
 
 SEPARATOR = "\x1f"
@@ -16,11 +17,7 @@ SEPARATOR = "\x1f"
 
 def property_key() -> pl.Expr:
     """Subject and attribute as they are compared, without case, outer dots and runs of blanks; null without both."""
-    plain = (
-        pl.col(name).str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars(" .")
-        for name in ("subject", "attribute")
-    )
-    return pl.concat_str(plain, separator=SEPARATOR)
+    return pl.concat_str(plain_value(pl.col("subject", "attribute")), separator=SEPARATOR)
 
 
 def heads_of(links: Iterable[tuple[str, str | None]]) -> dict[str, str]:

@@ -8,7 +8,6 @@ numbers, dates, names and negations of what it takes in.
 
 import polars as pl
 
-from slowwave.chains.repetitions import plain_value
 from slowwave.chains.timelines import held_from
 from slowwave.language.text import (
     days_and_months,
@@ -19,6 +18,7 @@ from slowwave.language.text import (
     names,
     normalized,
     numbers,
+    plain_value,
     without_telling_date,
     words,
     words_of_denials,
