@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -98,8 +99,19 @@ def sleep(home: str, sources: str, *, force: bool = True) -> NightReport:
     return nightly.fn(home=home, sources=[sources], force=force)
 
 
+class DecidingModel(ScriptedModel):
+    """Calls a sentence with "decided" or "decision" in it a decision."""
+
+    def extract(self, page: str) -> dict[str, Any]:
+        answer = super().extract(page)
+        for cell in answer["cells"]:
+            if "deci" in cell["content"]:
+                cell["cell_type"] = "decision"
+        return answer
+
+
 def test_a_night_over_the_sample_transcripts_settles_every_chunk_and_counts_every_call(tmp_path):
-    with serving("ollama", ScriptedModel()) as server:
+    with serving("ollama", DecidingModel()) as server:
         home = make_home(tmp_path / "home", server, chunks={}, embedding={"provider": "wordllama"})
         report = sleep(home, str(SAMPLES))
         chunks = store_of(home).rows("chunks")
@@ -120,17 +132,17 @@ def test_a_night_over_the_sample_transcripts_settles_every_chunk_and_counts_ever
         told_to_all = (Path(home) / "MEMORY.md").read_text(encoding="utf-8")
         assert told_to_all.count("\n- ") > 0
     said = cells.filter(pl.col("origin") == "user")  # no other may stand in core memory
-    left_out = said.join(store_of(home).rows("core"), on="cell_id", how="anti")["cell_id"].sort()
+    left_out = said.join(store_of(home).rows("core"), on="cell_id", how="anti").sort("cell_id")
     write_settings(Path(home), embedding={"provider": "wordllama"})
     promote.fn(home=home)
     assert (Path(home) / "MEMORY.md").read_text(encoding="utf-8") == told_to_all, (
         "a model chose, and nothing is new"
     )
-    Memory(home).cite(left_out.to_list())
+    Memory(home).cite(left_out["cell_id"].to_list())
     decay.fn(home=home)
     promote.fn(home=home)
-    entered = store_of(home).rows("core", ["cell_id"])["cell_id"]
-    assert set(left_out) & set(entered), "they were used since"
+    entered = left_out.join(store_of(home).rows("core", ["cell_id"]), on="cell_id", how="semi")
+    assert entered["cell_type"].unique().to_list() == ["decision"], "used since, and no model weighs facts"
 
 
 @pytest.mark.parametrize(("provider", "retries"), [("openai", 0), ("ollama", 1)])

@@ -26,7 +26,7 @@ SAID = (
     ("The lease of the workshop ends in March.", "fact", "workshop lease", "end", "March"),
     ("We decided to glaze in the north room.", "decision", "glazing", "room", "north"),
     (
-        f"Mara dislikes heat, rooms, the end of a lease and {EVIL}.",
+        f"Mara dislikes the heat of kiln 2, the end of the workshop lease, the room for glazing and {EVIL}.",
         "preference",
         f"Mara {EVIL}",
         f"taste {EVIL}",
