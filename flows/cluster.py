@@ -13,7 +13,7 @@ from slowwave.stages.topics.cluster import (
     split,
 )
 from slowwave.stages.topics.grouping import group
-from tasks.stage import run_name, stage
+from tasks.step import open_stage, run_name
 
 
 @flow(name="cluster", flow_run_name=run_name)
@@ -24,7 +24,7 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only show what would change.
     """
-    with stage("cluster", home=home, dry_run=dry_run) as run:
+    with open_stage("cluster", home=home, dry_run=dry_run) as run:
         run.refresh_vectors()
         cells = find_unassigned(run)
         miscounted = find_miscounted(run)

@@ -3,13 +3,16 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.topics.consolidate import (
-    find_live_cells,
-    find_topics,
-    summarize,
-    summarize_by_extraction,
+from tasks.commit import commit
+from tasks.consolidate import (
+    ask_summaries,
+    extract_summaries,
+    find_cells_of,
+    find_due_topics,
+    plan_summaries,
 )
-from tasks.stage import run_name, stage
+from tasks.embed import embed_missing
+from tasks.step import open_stage, run_name
 
 
 @flow(name="consolidate", flow_run_name=run_name)
@@ -20,15 +23,16 @@ def consolidate(home: str = "", dry_run: bool = False) -> StageReport:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would be written. Answers are kept for the real run.
     """
-    with stage("consolidate", home=home, dry_run=dry_run) as run:
-        topics = find_topics(run)
+    with open_stage("consolidate", home=home, dry_run=dry_run) as run:
+        topics = find_due_topics(run.reader, has_model=run.model is not None)
         if topics.is_empty():
             run.skip("no topic needs a new summary")
         else:
-            cells = find_live_cells(run, topics)
-            if run.workspace.llm is None:
-                summarize_by_extraction(run, topics, cells)
+            cells = find_cells_of(run.reader, topics)
+            if run.model is None:
+                summaries = extract_summaries(run.reader, topics, cells)
             else:
-                summarize(run, topics, cells)
-        run.refresh_vectors()
+                summaries = ask_summaries(run.model, topics, cells, run.settings.summaries)
+            commit(run, plan_summaries(topics, summaries))
+        embed_missing(run)
     return run.report

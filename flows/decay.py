@@ -3,8 +3,9 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.forgetting.count_usage import commit_spooled_usage, count_usage, find_usage
-from tasks.stage import run_name, stage
+from tasks.commit import commit
+from tasks.decay import commit_spooled_usage, find_uncounted_usage, find_usage_of, plan_usage
+from tasks.step import open_stage, run_name
 
 
 @flow(name="decay", flow_run_name=run_name)
@@ -15,11 +16,11 @@ def decay(home: str = "", dry_run: bool = False) -> StageReport:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only show what would change.
     """
-    with stage("decay", home=home, dry_run=dry_run) as run:
+    with open_stage("decay", home=home, dry_run=dry_run) as run:
         commit_spooled_usage(run)
-        usage = find_usage(run)
+        usage = find_uncounted_usage(run.reader)
         if usage.is_empty():
             run.skip("no use of a memory to count")
         else:
-            count_usage(run, usage)
+            commit(run, plan_usage(usage, find_usage_of(run.reader, usage)))
     return run.report

@@ -10,7 +10,7 @@ from slowwave.evaluation.evaluate import add_up, headline, markdown, measured_ho
 from slowwave.readers.questions.question_sets import read_question_set
 from slowwave.schemas.questions import Evaluation
 from tasks.evaluate import ask_conversation
-from tasks.stage import call, publish_page, run_name, stage
+from tasks.step import call, open_stage, publish_page, run_name
 
 
 @flow(name="evaluate", flow_run_name=run_name)
@@ -29,7 +29,7 @@ def evaluate(questions: str = "", home: str = "") -> Evaluation:
         raise InputError("there is nothing to ask: name the file of a question set in `questions`")
     asked = read_question_set(Path(questions))
     started = time.monotonic()
-    with measured_home(asked, home) as folder, stage("evaluate", home=folder) as run:
+    with measured_home(asked, home) as folder, open_stage("evaluate", home=folder) as run:
         parts = [call(ask_conversation, run, conversation) for conversation in asked.conversations]
         found = add_up(parts, seconds=time.monotonic() - started)
         if not found.questions:

@@ -4,7 +4,7 @@ from prefect import flow
 
 from slowwave.schemas.report import StageReport
 from slowwave.stages.extract.extract import extract_pages, extract_raw, find_chunks
-from tasks.stage import run_name, stage
+from tasks.step import open_stage, run_name
 
 
 @flow(name="extract", flow_run_name=run_name)
@@ -16,7 +16,7 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Ask the model, but only show what would be stored. Answers are kept for the real run, which asks again
             about pages that are shown what others gave.
     """
-    with stage("extract", home=home, dry_run=dry_run) as run:
+    with open_stage("extract", home=home, dry_run=dry_run) as run:
         chunks = find_chunks(run)
         if chunks.is_empty():
             run.skip("no chunk is waiting")

@@ -3,8 +3,9 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.forgetting.archive import archive, delete_again, find_leaving, preview_fading, prune
-from tasks.stage import run_name, stage
+from tasks.commit import commit
+from tasks.forget import find_leaving, plan_archive, plan_deleted_again, plan_prune, preview_fading
+from tasks.step import open_stage, run_name
 
 
 @flow(name="forget", flow_run_name=run_name)
@@ -15,12 +16,12 @@ def forget(home: str = "", dry_run: bool = True) -> StageReport:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only show what would leave; on by default.
     """
-    with stage("forget", home=home, dry_run=dry_run) as run:
-        cells = find_leaving(run)
-        delete_again(run, cells)
-        archive(run, cells)
-        prune(run, cells)
-        preview_fading(run)
+    with open_stage("forget", home=home, dry_run=dry_run) as run:
+        cells = find_leaving(run.reader)
+        commit(run, plan_deleted_again(run.reader, cells))
+        commit(run, plan_archive(run.reader, cells))
+        commit(run, plan_prune(run.reader, cells))
+        commit(run, preview_fading(run.reader))
         if not run.report.counts:
             run.skip("nothing has faded")
     return run.report

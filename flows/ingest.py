@@ -7,7 +7,7 @@ from prefect import flow
 from slowwave.schemas.report import StageReport
 from slowwave.stages.ingest.ingest import index_new_turns, ingest_sources
 from slowwave.stages.ingest.vector_space import compute_vectors
-from tasks.stage import run_name, stage
+from tasks.step import open_stage, run_name
 
 
 @flow(name="ingest", flow_run_name=run_name)
@@ -20,7 +20,7 @@ def ingest(sources: Sequence[str] = (), home: str = "", dry_run: bool = False) -
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only show what would be taken in.
     """
-    with stage("ingest", home=home, dry_run=dry_run) as run:
+    with open_stage("ingest", home=home, dry_run=dry_run) as run:
         ingest_sources(run, sources)
         compute_vectors(run)
         index_new_turns(run)

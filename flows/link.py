@@ -7,7 +7,7 @@ from slowwave.stages.graph.causes import infer_causes
 from slowwave.stages.graph.descriptions import enrich
 from slowwave.stages.graph.link import draw_edges, find_changes, link_cells, none_changed
 from slowwave.stages.graph.people import match_people
-from tasks.stage import run_name, stage
+from tasks.step import open_stage, run_name
 
 
 @flow(name="link", flow_run_name=run_name)
@@ -18,7 +18,7 @@ def link(home: str = "", dry_run: bool = False) -> StageReport:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
-    with stage("link", home=home, dry_run=dry_run) as run:
+    with open_stage("link", home=home, dry_run=dry_run) as run:
         changes = find_changes(run)
         link_cells(run, changes)
         draw_edges(run, changes)

@@ -17,7 +17,7 @@ from flows.promote import promote
 from flows.reconcile import reconcile
 from slowwave.schemas.report import NightReport
 from slowwave.stages.night.night import LLM_STAGES, close_gate, maintain, open_night, record
-from tasks.stage import call, publish, run_name, steps
+from tasks.step import call, publish, run_name, steps
 
 STAGES = (extract, cluster, reconcile, consolidate, compress, link, decay, forget)
 

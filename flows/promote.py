@@ -3,16 +3,22 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.core.hand_edits import ingest_hand_edits
-from slowwave.stages.core.promote import (
-    choose_lines,
-    commit_choice,
-    core_projects,
-    drop_outdated_lines,
-    find_core_candidates,
-    write_core,
+from tasks.commit import commit
+from tasks.promote.promote import (
+    ask_choice,
+    choose_by_use_alone,
+    find_best,
+    find_candidates,
+    find_core,
+    find_core_projects,
+    has_news,
+    plan_core,
+    plan_kept_out,
+    plan_outdated_lines,
+    take_in_edits,
+    write_core_memory,
 )
-from tasks.stage import run_name, stage
+from tasks.step import open_stage, run_name
 
 
 @flow(name="promote", flow_run_name=run_name)
@@ -21,18 +27,29 @@ def promote(home: str = "", is_choosing: bool = True, dry_run: bool = False) -> 
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
-        is_choosing: Choose anew; else only what no longer holds leaves, without a model.
+        is_choosing: Choose anew; else only what is no longer current leaves, without a model.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
-    with stage("promote", home=home, dry_run=dry_run) as run:
-        ingest_hand_edits(run)
-        for project in core_projects(run):
-            drop_outdated_lines(run, project)
+    with open_stage("promote", home=home, dry_run=dry_run) as run:
+        take_in_edits(run)
+        for project in find_core_projects(run.reader):
+            commit(run, plan_outdated_lines(run.reader, project))
             if is_choosing:
-                chosen = choose_lines(run, find_core_candidates(run, project), project)
-                if chosen is not None:
-                    commit_choice(run, chosen, project)
-        write_core(run)
+                core = find_core(run.reader, project)
+                best = find_best(run.reader, project, core, has_model=run.model is not None)
+                candidates = find_candidates(run.reader, best)
+                commit(run, plan_kept_out(run.reader, project, best, candidates))
+                settings = run.settings.promote
+                if run.model is not None and not has_news(core, candidates):
+                    continue  # the lines stay, and no question is paid for
+                chosen = (
+                    ask_choice(run.model, candidates, settings)
+                    if run.model is not None
+                    else choose_by_use_alone(candidates, settings)
+                )
+                plan = plan_core(run.reader, core, candidates, chosen, has_model=run.model is not None)
+                commit(run, plan)
+        write_core_memory(run)
         if not run.report.counts:
             run.skip("core memory stays as it is")
     return run.report

@@ -4,7 +4,7 @@ from prefect import flow
 
 from slowwave.schemas.report import StageReport
 from slowwave.stages.rebuild.rebuild import rebuild_store
-from tasks.stage import publish, run_name, steps
+from tasks.step import publish, run_name, steps
 
 
 @flow(name="rebuild", flow_run_name=run_name)

@@ -14,7 +14,7 @@ from slowwave.stages.reconcile.new_memories import (
 from slowwave.stages.reconcile.older_pairs import judge_older_pairs, note_older_pairs
 from slowwave.stages.reconcile.review import find_flagged_cells, leave_flagged, review
 from slowwave.stages.reconcile.stated_values import retire_former_values
-from tasks.stage import run_name, stage
+from tasks.step import open_stage, run_name
 
 
 @flow(name="reconcile", flow_run_name=run_name)
@@ -28,7 +28,7 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
-    with stage("reconcile", home=home, dry_run=dry_run) as run:
+    with open_stage("reconcile", home=home, dry_run=dry_run) as run:
         new, flagged = find_new_cells(run), find_flagged_cells(run)
         fresh = merge_exact(run, new)
         retire_former_values(run)

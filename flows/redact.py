@@ -4,7 +4,7 @@ from prefect import flow
 
 from slowwave.schemas.report import StageReport
 from slowwave.sweep.sweep import carry_out, end_cut_off, find_secrets, open_sweep, plan_sweep
-from tasks.stage import publish, run_name, steps
+from tasks.step import publish, run_name, steps
 
 
 @flow(name="redact", flow_run_name=run_name)

@@ -20,7 +20,7 @@ from slowwave.rederive.pages import SHOWN_LINES, headline, markdown
 from slowwave.rederive.record import take_record
 from slowwave.schemas.derivation import Derivation, RederiveAction
 from slowwave.stages.night.night import maintain
-from tasks.stage import call, publish_page, run_name, steps
+from tasks.step import call, publish_page, run_name, steps
 
 STAGES = (cluster, reconcile, consolidate, compress, link, forget, promote)
 

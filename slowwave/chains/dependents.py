@@ -5,14 +5,14 @@ from collections.abc import Iterable
 import polars as pl
 
 from slowwave.chains.stored import PAIR
-from slowwave.journal.catalogue import Plan
+from slowwave.journal.catalogue import EventRows
 from slowwave.schemas.choices import EPISODE
 from slowwave.store import Store
 
 
 def flags(
     store: Store, leaving: pl.DataFrame, *, gone: Iterable[str], why: str, sessions: Iterable[str] = ()
-) -> Plan:
+) -> EventRows:
     """Events that flag topics, elaborating memories and episodes that rest on `leaving` (rows of `cells`).
 
     The ids in `gone` leave with the same plan and are not flagged. `why` ends the sentence "a memory ...". Episodes

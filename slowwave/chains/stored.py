@@ -9,7 +9,7 @@ import polars as pl
 from slowwave.chains.timelines import pair_key
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import RAW_PROMPT, frame_schema
-from slowwave.store import Store, col, lit
+from slowwave.store import StoreReader, col, lit
 from slowwave.walker import ends, walk
 
 PERSON = "person"
@@ -36,7 +36,7 @@ class StoredChains:
 
 
 def read_chains(
-    store: Store,
+    store: StoreReader,
     cell_ids: Iterable[str],
     columns: Sequence[str] | None = None,
     *,
@@ -64,7 +64,7 @@ def read_chains(
     return pl.concat(found).unique("cell_id", keep="first", maintain_order=True).select(names)
 
 
-def standing_ends(store: Store, cell_ids: pl.Series) -> dict[str, str]:
+def standing_ends(store: StoreReader, cell_ids: pl.Series) -> dict[str, str]:
     """The memory at the end of each one's chain (itself where nothing came after), where that one stands."""
     cells = read_chains(store, cell_ids, ["cell_id", "status", "superseded_by"], way="after")
     is_gone = pl.col("status") == "superseded"
@@ -75,7 +75,11 @@ def standing_ends(store: Store, cell_ids: pl.Series) -> dict[str, str]:
 
 
 def with_stored_chains(
-    store: Store, retiring: pl.DataFrame, repeating: pl.DataFrame | None = None, *, has_person: bool = False
+    store: StoreReader,
+    retiring: pl.DataFrame,
+    repeating: pl.DataFrame | None = None,
+    *,
+    has_person: bool = False,
 ) -> StoredChains:
     """Pairs (`cell_id`, `target_id`, and `verdict` of `retiring`) with the chains that their memories belong to.
 
@@ -105,7 +109,7 @@ def with_stored_chains(
     )
 
 
-def links_of(store: Store, cells: pl.DataFrame) -> pl.DataFrame:
+def links_of(store: StoreReader, cells: pl.DataFrame) -> pl.DataFrame:
     """Links (`cell_id`, `target_id`, `verdict`) of superseded memories to the values that followed theirs."""
     linked = cells.drop_nulls("superseded_by").filter(pl.col("valid_until").is_not_null())
     ids = linked["cell_id"].to_list()

@@ -17,7 +17,7 @@ from slowwave.edits.reasons import Taken
 from slowwave.edits.remember import readmission, redacted, said_plan, session_of
 from slowwave.edits.session import commit_edit
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import Plan, rows_of
+from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.readers.statements import Statement, cell_id_of
 from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash, stable_id
@@ -115,7 +115,7 @@ def confirmed_by_an_assistant(work: Workspace, row: dict[str, object]) -> Done:
 
 def _statement(
     work: Workspace, said: Statement, *, like: dict[str, object], origin: SaidBy, since: datetime
-) -> tuple[Plan, pl.DataFrame]:
+) -> tuple[EventRows, pl.DataFrame]:
     """Events for an assistant's statement, none where it said so today already, and its row of `cells`."""
     home, digest = work.home.of_project(cast("str", like["project_id"])), content_hash(said.content)
     readmission(home, work.store, digest, origin=origin)
@@ -142,7 +142,7 @@ def _has_a_persons_turn(work: Workspace, parted: Parted) -> bool:
     return bool((said["origin"] == PERSON).any())
 
 
-def _opened(work: Workspace, old: dict[str, object], new_id: str, *, note: str) -> tuple[Plan, str]:
+def _opened(work: Workspace, old: dict[str, object], new_id: str, *, note: str) -> tuple[EventRows, str]:
     """The contradiction between a person's word and an assistant's, if there is none yet, and what is told of it."""
     opened = contradiction_with_an_assistant(old, new_id, note=note)
     named = opened["contradiction_id"][0]

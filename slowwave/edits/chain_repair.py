@@ -8,7 +8,7 @@ import polars as pl
 from slowwave.chains.repair import Bridges, bridges, standing_after, succeeded_rows
 from slowwave.chains.stored import links_of, read_chains
 from slowwave.edits.consequences import judged
-from slowwave.journal.catalogue import CATALOGUE, Plan, rows_of
+from slowwave.journal.catalogue import CATALOGUE, EventRows, rows_of
 from slowwave.store import Store
 
 
@@ -31,7 +31,7 @@ def chains_of(store: Store, cell_ids: Collection[str]) -> Chains:
     return Chains(cells, dict(links.select("target_id", "verdict").iter_rows()))
 
 
-def bridging(chains: Chains, found: Bridges, gone: Collection[str], *, why: str) -> Plan:
+def bridging(chains: Chains, found: Bridges, gone: Collection[str], *, why: str) -> EventRows:
     """Events for the new links, and for the timelines of what comes after, without the memories that leave."""
     after = standing_after(chains.cells, found, gone)
     named = {"prompt_version": None, "model": None}

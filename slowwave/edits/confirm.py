@@ -23,7 +23,7 @@ from slowwave.edits.consequences import (
 )
 from slowwave.edits.session import cell_of, commit_edit, edit_session, refuse_retired
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import Plan
+from slowwave.journal.catalogue import EventRows
 from slowwave.readers.statements import read_note
 from slowwave.recall.reader import Reader
 from slowwave.schemas.requests import ConfirmRequest
@@ -91,7 +91,7 @@ def _confirmation(cell_usage: pl.DataFrame, row: dict[str, object], now: datetim
     )
 
 
-def _taking_place(work: Workspace, row: dict[str, object], losers: pl.DataFrame, *, why: str) -> Plan:
+def _taking_place(work: Workspace, row: dict[str, object], losers: pl.DataFrame, *, why: str) -> EventRows:
     """Events by which what says otherwise makes way; what an assistant proposed changed on the day that it said."""
     winner = work.store.by_key("cells", [str(row["cell_id"])])
     return joined(

@@ -9,7 +9,7 @@ from slowwave.chains.dependents import flags
 from slowwave.chains.stored import PERSON, with_stored_chains
 from slowwave.chains.timelines import timelines
 from slowwave.chains.values import rivals_of
-from slowwave.journal.catalogue import Plan, rows_of
+from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import mentioning, of_kind
 from slowwave.journal.segments import Journal
@@ -28,7 +28,7 @@ def succession(
     now: datetime,
     author: str = PERSON,
     since: datetime | None = None,
-) -> Plan:
+) -> EventRows:
     """Events by which `winner` (one row of `cells`) takes the place of `losers`, as a person (or `author`) said.
 
     What changed on the day `since` was true until then, and is a former value. What was wrong, or is of a later day,
@@ -150,7 +150,7 @@ def judged(
     )
 
 
-def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> Plan:
+def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> EventRows:
     """Events that flag what rests on memories (`gone`, rows of `cells`) that a person took out.
 
     To the flags of a night come the summaries of entities that they name, their lines of core memory, and the
@@ -171,7 +171,7 @@ def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> Plan:
     }
 
 
-def without_tellings(store: Store, flagged: pl.DataFrame) -> Plan:
+def without_tellings(store: Store, flagged: pl.DataFrame) -> EventRows:
     """Events by which tellings of conversations among flagged memories (`cell.flagged`) go until they are told anew.
 
     What a person remembered as an episode is not one of a conversation, and stays.
@@ -201,9 +201,9 @@ def settled_by(store: Store, cell_ids: Sequence[str], *, why: str) -> pl.DataFra
     )
 
 
-def joined(*plans: Plan) -> Plan:
+def joined(*plans: EventRows) -> EventRows:
     """Plans as one; rows of one kind stand together, in the order of the plans."""
-    together: Plan = {}
+    together: EventRows = {}
     for plan in plans:
         for kind, rows in plan.items():
             if rows.height:

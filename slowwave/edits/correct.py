@@ -22,7 +22,7 @@ from slowwave.edits.remember import readmission, redacted, remembered_again, sai
 from slowwave.edits.session import cell_of, commit_edit, edit_session, refuse_retired
 from slowwave.errors import InputError
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import Plan
+from slowwave.journal.catalogue import EventRows
 from slowwave.readers.statements import Statement, cell_id_of, read_note, read_statement
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import CellType, CorrectionReason
@@ -123,7 +123,7 @@ def _replaced(
 
 def protected_statement(
     work: Workspace, said: Statement, *, like: dict[str, object], valid_from: datetime, note: str
-) -> tuple[Plan, pl.DataFrame, list[str]]:
+) -> tuple[EventRows, pl.DataFrame, list[str]]:
     """Events for a statement that is protected from the start, its row of `cells`, and notes on it.
 
     It is true since `valid_from`. What was remembered in the same words today becomes that memory.
@@ -246,7 +246,7 @@ def _proposal(store: Store, old: dict[str, object], echoes: pl.DataFrame) -> dic
     return found.row(0, named=True) if found.height else None
 
 
-def _dated(work: Workspace, cell_id: str, since: datetime, *, note: str) -> tuple[Plan, pl.DataFrame]:
+def _dated(work: Workspace, cell_id: str, since: datetime, *, note: str) -> tuple[EventRows, pl.DataFrame]:
     """Events by which a known memory is protected and true since another day, and its row of `cells`."""
     known = work.store.by_key("cells", [cell_id])
     dated = known.with_columns(valid_from=pl.lit(since))

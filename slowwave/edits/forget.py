@@ -14,7 +14,7 @@ from slowwave.edits.consequences import cascade, joined, settled_by, without_tel
 from slowwave.edits.passages import meant_by, part, stays
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
-from slowwave.journal.catalogue import Plan, rows_of
+from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.readers.statements import read_note
 from slowwave.recall.reader import Reader
 from slowwave.schemas.requests import ForgetRequest
@@ -72,7 +72,9 @@ def _meant(store: Store, row: Row, only: str) -> set[str]:
     return meant
 
 
-def deletion(store: Store, gone: pl.DataFrame, *, note: str, is_whole: bool = True) -> tuple[Plan, list[str]]:
+def deletion(
+    store: Store, gone: pl.DataFrame, *, note: str, is_whole: bool = True
+) -> tuple[EventRows, list[str]]:
     """Events by which memories (rows of `cells`) leave for good, with what was written from them.
 
     Where only parts of raw talk go (`is_whole` is False), a model may still read the rest. Returns them with the ids of
@@ -99,7 +101,7 @@ def deletion(store: Store, gone: pl.DataFrame, *, note: str, is_whole: bool = Tr
     return plan, bridges.stranded
 
 
-def _written_from(store: Store, gone: pl.DataFrame) -> Plan:
+def _written_from(store: Store, gone: pl.DataFrame) -> EventRows:
     """Events that remove texts written from memories that go, and flag other memories that rest on them."""
     follows = cascade(store, gone, why="was deleted by a person")
     topics, entities = follows.pop("topic.flagged"), follows.pop("entity.flagged")

@@ -14,7 +14,7 @@ import polars as pl
 from slowwave.excerpts.matter import Said, joined_units, statements_on, tells_something
 from slowwave.excerpts.units import Unit, units_of
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import Plan, rows_of
+from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
@@ -135,7 +135,7 @@ def part(work: Workspace, cells: pl.DataFrame, meant: Collection[str], *, has_wi
     return Parted(passages, pl.DataFrame(gone, schema=passages.schema), left, [])
 
 
-def stays(parted: Parted, *, note: str) -> Plan:
+def stays(parted: Parted, *, note: str) -> EventRows:
     """Events by which what is left of passages is a memory, protected like the passage that a person confirmed."""
     is_sure = parted.passages["protected"].any() and parted.rest.height > 0
     sure = [{"cell_id": key, "confidence": 1.0, "note": note or None} for key in parted.rest["cell_id"]]

@@ -7,7 +7,7 @@ import polars as pl
 from slowwave.errors import InputError
 from slowwave.home.paths import Home
 from slowwave.home.swept import keep_fresh
-from slowwave.journal.catalogue import Plan, encode_plan, rows_of
+from slowwave.journal.catalogue import EventRows, encode_plan, rows_of
 from slowwave.language.text import numbers
 from slowwave.readers.statements import Statement, cell_id_of, read_statement, statement_rows, turn_id_of
 from slowwave.recall.reader import Reader
@@ -73,7 +73,7 @@ def said_plan(
     salience: float,
     now: datetime,
     origin: SaidBy = "user",
-) -> Plan:
+) -> EventRows:
     """The turn and the memory of a statement, as rows by event kind.
 
     Raises:

@@ -22,7 +22,7 @@ from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import Plan, rows_of
+from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.recall.reader import Reader
@@ -106,7 +106,7 @@ def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Resolved:
         ids = [str(row["cell_a"]), str(row["cell_b"])]
         cells = work.store.by_key("cells", ids)
         winner_id = cast("str | None", settled["winner_id"])
-        plan: Plan = {
+        plan: EventRows = {
             "contradiction.reopened": rows_of(
                 "contradiction.reopened", [{"contradiction_id": row["contradiction_id"]}]
             )
@@ -138,7 +138,7 @@ def _decided(
     *,
     text: str,
     note: str,
-) -> tuple[str, list[str], Plan]:
+) -> tuple[str, list[str], EventRows]:
     """The winner ("" for none), the losers, and the events that say so."""
     older = cells.filter(pl.col("cell_id") == row["cell_a"])
     newer = cells.filter(pl.col("cell_id") == row["cell_b"])
@@ -177,7 +177,7 @@ def _decided(
     return winner["cell_id"][0], losers["cell_id"].to_list(), plan
 
 
-def _left_of(work: Workspace, loser: pl.DataFrame, text: str, *, note: str) -> Plan:
+def _left_of(work: Workspace, loser: pl.DataFrame, text: str, *, note: str) -> EventRows:
     """Events by which raw talk that lost against a text leaves what else was said there."""
     row = loser.row(0, named=True)
     meant = meant_by(work.store, row, text) if is_passage(row) else set[str]()
@@ -186,7 +186,7 @@ def _left_of(work: Workspace, loser: pl.DataFrame, text: str, *, note: str) -> P
 
 def _standing_again(
     work: Workspace, losers: pl.DataFrame, winner_id: str, settled: dict[str, object], ids: list[str]
-) -> Plan:
+) -> EventRows:
     """Events that put both sides back; what `merged` wrote makes way."""
     plan = {
         "cell.restored": standing_again(work.home.journal, losers["cell_id"]),

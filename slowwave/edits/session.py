@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from slowwave.errors import InputError, NotFoundError
+from slowwave.home.core_memory import write_core
 from slowwave.home.ids import whole_ids
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace, workspace_of
-from slowwave.journal.catalogue import Plan
+from slowwave.journal.catalogue import EventRows
 from slowwave.recall.reader import Reader
-from slowwave.stages.core.promote import write_core
 from slowwave.stages.ingest.folding import embed
 from slowwave.stages.reconcile.stated_values import retire_at_once
 from slowwave.stages.run import Stage
@@ -73,7 +73,7 @@ def refuse_retired(row: Mapping[str, object]) -> None:
         )
 
 
-def commit_edit(work: Workspace, plan: Plan) -> tuple[dict[str, int], list[str]]:
+def commit_edit(work: Workspace, plan: EventRows) -> tuple[dict[str, int], list[str]]:
     """Commit and apply a plan, with core memory and vectors; return counts by kind, and notes.
 
     A value that was stated in it retires those that it outdates.
@@ -83,7 +83,7 @@ def commit_edit(work: Workspace, plan: Plan) -> tuple[dict[str, int], list[str]]
         return {}, []
     run = Stage("edit", work, dry_run=False)
     retire_at_once(run)
-    write_core(run)
+    write_core(work)
     note = embed(work)
     return changed, [note] if note else []
 

@@ -26,6 +26,7 @@ from slowwave.erase.plan import ErasurePlan
 from slowwave.erase.scope import ErasureScope, erasure_scope
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.derivation import drop_derivation
+from slowwave.home.hand_edits import take_in_hand_edits
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import encode_plan
@@ -33,8 +34,6 @@ from slowwave.journal.derivations import is_replaced, last_switch
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
-from slowwave.stages.core.hand_edits import ingest_hand_edits
-from slowwave.stages.run import Stage
 from slowwave.whole_file import remove_drafts, write_whole
 
 SHOWN = 20
@@ -61,7 +60,7 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
         raise NotFoundError("no erase was cut off here: there is nothing to end")
     with edit_session(home, now=now) as work:
         if not request.dry_run:
-            ingest_hand_edits(Stage("erase", work, dry_run=False))  # they may say what goes
+            take_in_hand_edits(work)  # they may say what goes
         found = erasure_scope(work, request)
         if request.dry_run:
             return _shown(found, work.store.by_key("cells", found.plan.stranded, ["cell_id", "content"]))

@@ -10,12 +10,11 @@ import polars as pl
 from slowwave.erase.byte_scan import files_with, forms_of
 from slowwave.erase.payloads import ERASED
 from slowwave.errors import TransientError
+from slowwave.home.core_memory import write_core
 from slowwave.home.usage import RECORDED, collect_spools
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import encode
 from slowwave.recall.shown import FOLDER as SHOWN_FOLDER
-from slowwave.stages.core.promote import write_core
-from slowwave.stages.run import Stage
 from slowwave.whole_file import DRAFTS
 
 RECORD_TABLES = ("artifact_collection", "artifact", "log", "event_resources", "events")
@@ -47,7 +46,7 @@ def clean(work: Workspace, cell_ids: Sequence[str], texts: Sequence[str]) -> dic
         "answers": _remove(sorted(home.cache_path.parent.glob(f"{home.cache_path.name}*"))),
         "shown": _remove(_naming(home.root / SHOWN_FOLDER, cell_ids)),
         "texts in an editor": _remove(_quoting(home.root / "editing", texts)),
-        "core file": int(write_core(Stage("erase", work, dry_run=False))),
+        "core file": int(write_core(work)),
         "run reports": _remove(_quoting(home.root / "server" / "runs", texts)),
         "drafts": _remove(_quoting(home.root, texts, named=DRAFTS)),
         "prefect records": _forget_runs(home.root / "prefect", texts),

@@ -12,7 +12,7 @@ from slowwave.edits.chain_repair import told_anew
 from slowwave.erase.plan import ErasurePlan
 from slowwave.home.vectors import take_over_vectors
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import Plan, rows_of
+from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.language.names import same_names
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
@@ -63,7 +63,7 @@ def new_generation(work: Workspace) -> Iterator[Workspace]:
     work.store, work.last_segment = fresh, renewed.last_segment
 
 
-def _names(store: Store, families: Collection[str]) -> Plan:
+def _names(store: Store, families: Collection[str]) -> EventRows:
     """Events for the people and things of these families, as the memories that are left name them."""
     before = store.having("mentions", "family", families)
     origins = store.by_key("cells", before["cell_id"], ["cell_id", "origin"])

@@ -2,7 +2,7 @@
 
 The file holds what every user of the home may see, and the private lines of its owner where nobody else has memories in
 it. `core.json` beside it has the hash of each line that the file is known to hold, and the memory of that line: what
-differs was written by a person (`slowwave/stages/core/hand_edits.py`), and is never overwritten.
+differs was written by a person (`slowwave/home/hand_edits.py`), and is never overwritten.
 """
 
 import json
@@ -20,7 +20,7 @@ from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.moments import days_of
 from slowwave.schemas.tables import OWNER, REMEMBERED
-from slowwave.store import Expr, Store, of_other_users, open_to_all, owned_in, standing_for
+from slowwave.store import Expr, StoreReader, of_other_users, open_to_all, owned_in, standing_for
 from slowwave.whole_file import read_plain, write_whole
 
 LINE_CHARACTERS: Final = 200
@@ -47,7 +47,7 @@ class HandEdits:
         return bool(self.added or self.struck)
 
 
-def hand_edits(home: Home, store: Store) -> HandEdits:
+def hand_edits(home: Home, store: StoreReader) -> HandEdits:
     """The changes by hand since the file was written.
 
     Nothing where the file is gone, empty or no text: that may be an accident, and asks for nothing.
@@ -63,13 +63,13 @@ def hand_edits(home: Home, store: Store) -> HandEdits:
     return HandEdits(tuple(line for key, line in there.items() if key not in known), tuple(struck))
 
 
-def settle(home: Home, store: Store, taken: HandEdits) -> None:
+def settle(home: Home, store: StoreReader, taken: HandEdits) -> None:
     """Notes that these edits are taken in, so that the file may be written again; what came since is not among them."""
     known, added = _known(home, store), {content_hash(line): None for line in taken.added}
     _note(home, {line: cell_id for line, cell_id in known.items() if cell_id not in taken.struck} | added)
 
 
-def write_core_file(home: Home, store: Store) -> bool:
+def write_core_file(home: Home, store: StoreReader) -> bool:
     """Writes `MEMORY.md` anew where it is not what the store holds. Returns whether it did.
 
     A line that rests on no person's word is not written, whoever chose it: it stands in every prompt. A home that
@@ -90,12 +90,12 @@ def write_core_file(home: Home, store: Store) -> bool:
     return text != before
 
 
-def has_other_users(home: Home, store: Store) -> bool:
+def has_other_users(home: Home, store: StoreReader) -> bool:
     """Return whether others than the owner in the settings have memories of their own in the home."""
     return store.count("cells", of_other_users(home.settings.owner)) > 0
 
 
-def core_page(home: Home, store: Store) -> str:
+def core_page(home: Home, store: StoreReader) -> str:
     """Core memory as the owner's user may see it: the home's own, then that of the project asked from; "" for none."""
     owner = home.settings.owner
     lines = _lines(store, standing_for(owner))
@@ -147,13 +147,13 @@ def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:
 # Inside
 
 
-def _in_file(home: Home, store: Store) -> Expr:
+def _in_file(home: Home, store: StoreReader) -> Expr:
     """Rows that the file may hold: everybody who can open the home can read it."""
     owner = home.settings.owner
     return open_to_all(owner) if has_other_users(home, store) else owned_in(owner, owner.project_id)
 
 
-def _lines(store: Store, where: Expr) -> pl.DataFrame:
+def _lines(store: StoreReader, where: Expr) -> pl.DataFrame:
     """Rows of core memory as a page has them, in their order: those alone that a person's word stands behind."""
     core = store.rows("core", LINES, where)
     lines = core.join(persons_words(store, core["cell_id"]), on="cell_id", how="semi")
@@ -174,7 +174,7 @@ def _read(home: Home) -> str:
         return data.decode("cp1252", "replace")
 
 
-def _known(home: Home, store: Store) -> dict[str, str | None]:
+def _known(home: Home, store: StoreReader) -> dict[str, str | None]:
     """The lines that the file is known to hold; where that is lost, those that it should hold, which none need be."""
     try:
         return dict(json.loads(home.core_known_path.read_bytes()))

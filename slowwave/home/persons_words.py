@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from slowwave.schemas.choices import TRUST
-from slowwave.store import Store
+from slowwave.store import StoreReader
 from slowwave.trust.origins import PERSON, is_persons_word, pieces_of, traced_origins
 
 _READ: Final = [
@@ -17,7 +17,7 @@ _READ: Final = [
 ]  # fmt: skip
 
 
-def persons_words(store: Store, cell_ids: Iterable[str]) -> pl.DataFrame:
+def persons_words(store: StoreReader, cell_ids: Iterable[str]) -> pl.DataFrame:
     """Those of the memories that a person said or confirmed (`is_persons_word`): `cell_id`.
 
     What a person said must also stand in that person's own words: a memory of which the words stand only in what the
@@ -32,7 +32,7 @@ def persons_words(store: Store, cell_ids: Iterable[str]) -> pl.DataFrame:
     return kept.select("cell_id").sort("cell_id")
 
 
-def _traced(store: Store, said: pl.DataFrame) -> pl.DataFrame:
+def _traced(store: StoreReader, said: pl.DataFrame) -> pl.DataFrame:
     """The origin of each memory by the words of the turns that it rests on: `key`, `origin`."""
     numbered = said.with_row_index("page").cast({"page": pl.Int64})
     named = numbered.select("page", turn_id="evidence").explode("turn_id").drop_nulls()

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 
 import polars as pl
 
-from slowwave.journal.catalogue import CATALOGUE, Plan
+from slowwave.journal.catalogue import CATALOGUE, EventRows
 from slowwave.store import Store, col
 
 
-def with_counts(store: Store, plan: Plan) -> Plan:
+def with_counts(store: Store, plan: EventRows) -> EventRows:
     """The rows of a plan that are there, with `topic.counted` for the topics whose counts it changes."""
     parts = {kind: rows for kind, rows in plan.items() if rows.height}
     statuses: dict[str, str] = {}

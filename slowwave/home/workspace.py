@@ -24,7 +24,7 @@ from slowwave.home.stored_embedder import embedder_of
 from slowwave.home.swept import ADVICE, keep_fresh, needs_sweep
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.vectors import take_over_vectors
-from slowwave.journal.catalogue import Plan, encode_plan
+from slowwave.journal.catalogue import EventRows, encode_plan
 from slowwave.journal.changes import collapse
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.fold import fold
@@ -119,7 +119,7 @@ class Workspace:
         self.store, self.embedder = renewed_store(self.home, self.store, self.embedder)
         return pending.problems
 
-    def commit_plan(self, plan: Plan, *, now: datetime | None = None) -> dict[str, int]:
+    def commit_plan(self, plan: EventRows, *, now: datetime | None = None) -> dict[str, int]:
         """Commits a plan as one segment, with the counts of topics that it changes, and applies it; rows by kind."""
         parts = with_counts(self.store, plan)
         if parts:

@@ -67,11 +67,11 @@ def encode(kind: str, rows: pl.DataFrame) -> pl.DataFrame:
     return wire.select(kind=pl.lit(kind), payload=pl.struct(pl.all()).struct.json_encode())
 
 
-Plan = dict[str, pl.DataFrame]
+EventRows = dict[str, pl.DataFrame]
 """Rows by event kind, in the order in which they are committed."""
 
 
-def encode_plan(plan: Plan) -> pl.DataFrame:
+def encode_plan(plan: EventRows) -> pl.DataFrame:
     """The events of a plan, which has one kind at least."""
     return pl.concat([encode(kind, rows) for kind, rows in plan.items()])
 

@@ -16,7 +16,7 @@ from slowwave.edits.consequences import cascade, joined, judged, protection, set
 from slowwave.edits.forget import WHY as DELETED
 from slowwave.edits.resolve import TAKEN_BACK
 from slowwave.home.paths import Home
-from slowwave.journal.catalogue import Plan, encode
+from slowwave.journal.catalogue import EventRows, encode
 from slowwave.journal.lookup import journaled
 from slowwave.rederive.beside import Rederiving
 from slowwave.rederive.carry_deletions import carry_deletions
@@ -222,7 +222,7 @@ def _losers(carrying: Carrying, row: dict[str, object], winner: str) -> list[str
     ]
 
 
-def _decision(carrying: Carrying, row: dict[str, object], winner: str, losers: list[str]) -> Plan:
+def _decision(carrying: Carrying, row: dict[str, object], winner: str, losers: list[str]) -> EventRows:
     """Events of a person's decision on the memories of the derivation."""
     store, why = carrying.derived, str(row["reason"] or "a person decided it")
     author = str(row["prompt_version"])

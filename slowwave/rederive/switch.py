@@ -11,6 +11,7 @@ A kill before the commit changes nothing. After it, the next writer makes the ge
 import polars as pl
 
 from slowwave.errors import ConfigError, InputError, NotFoundError
+from slowwave.home.core_memory import write_core
 from slowwave.home.derivation import beside, drop_derivation, remove
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home, open_home
@@ -34,8 +35,6 @@ from slowwave.rederive.counterparts import best_counterparts
 from slowwave.rederive.pairing import pair
 from slowwave.rederive.record import COPIED, SHARED, came_since, waiting_pages
 from slowwave.schemas.derivation import Derivation
-from slowwave.stages.core.promote import write_core
-from slowwave.stages.run import Stage
 from slowwave.store import Store, create_beside, filling
 
 ABOVE_ALL = "~"
@@ -128,7 +127,7 @@ def _put_in_place(work: Workspace, derived: Workspace, state: DerivationState) -
         fresh.mark_applied([segment.segment_id])
         fresh.make_current()
     work.store, work.last_segment = fresh, segment.segment_id
-    write_core(Stage("switch", work, dry_run=False))
+    write_core(work)
 
 
 def _events(work: Workspace, derived: Workspace, state: DerivationState) -> pl.DataFrame:

@@ -18,6 +18,8 @@ CellType = Literal[ExtractedType, "episode"]
 EPISODE: Final = "episode"
 RAW_PROMPT: Final = "raw"
 """`prompt_version` of cells that were made without a language model."""
+EXTRACTIVE: Final = "extractive"
+"""`prompt_version` of summaries that were written without one."""
 CellStatus = Literal["active", "superseded", "archived"]
 Precision = Literal["day", "month", "year"]
 """How exactly the date is known that a memory holds from, or on which it happened."""

@@ -5,7 +5,7 @@ run, plain functions otherwise.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -16,7 +16,7 @@ from slowwave.errors import TransientError
 from slowwave.home.paths import Home
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.workspace import Workspace, apply_pending, refresh_vectors
-from slowwave.journal.catalogue import Plan, encode_plan
+from slowwave.journal.catalogue import EventRows, encode_plan
 from slowwave.llm import LLM, Outcome, Request
 from slowwave.progress import progress
 from slowwave.schemas.ledger import Ledger, LedgerLine
@@ -101,10 +101,10 @@ class Stage:
         self.report.is_skipped = True
         self.note(reason)
 
-    def show(self, lines: pl.Series, *, most: int = 8) -> None:
+    def show(self, lines: Iterable[str | None], *, most: int = 8) -> None:
         """A few examples of what changed."""
-        room = most - len(self.report.examples)
-        self.report.examples += [line[:240] for line in lines.drop_nulls().head(max(room, 0))]
+        room = max(most - len(self.report.examples), 0)
+        self.report.examples += [line[:240] for line in lines if line is not None][:room]
 
     def spend(self, outcome: Outcome) -> None:
         """Adds what one request cost."""
@@ -117,7 +117,7 @@ class Stage:
         )
         self.report.ledger += Ledger.of(line, model=outcome.model, prompt_version=outcome.prompt_version)
 
-    def commit(self, plan: Plan) -> None:
+    def commit(self, plan: EventRows) -> None:
         """Commits a plan as one segment; a dry run only counts it."""
         parts = with_counts(self.store, plan)
         self.count(**{kind: rows.height for kind, rows in parts.items()})

@@ -22,6 +22,7 @@ from slowwave.store.generations import (
 )
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
+from slowwave.store.reading import StoreReader
 from slowwave.store.reads import SCORE, FirstQuery, Query, RowsQuery, SearchQuery, TextQuery, VectorQuery
 from slowwave.store.scopes import (
     in_any_project,
@@ -50,6 +51,7 @@ __all__ = [
     "SearchQuery",
     "Store",
     "StoreMeta",
+    "StoreReader",
     "TextQuery",
     "VectorQuery",
     "as_filter",

@@ -14,7 +14,7 @@ from flows.ingest import ingest
 from slowwave.errors import ConfigError, InputError
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace, text_batches
-from slowwave.journal.catalogue import CATALOGUE, Plan
+from slowwave.journal.catalogue import CATALOGUE, EventRows
 from slowwave.memory import Memory
 from slowwave.readers.chunking import cut_chunks
 from slowwave.schemas.report import UNREADABLE, StageReport
@@ -249,7 +249,7 @@ def test_a_session_in_parts_that_was_cut_off_is_the_same_as_one_that_was_not(
     for cut_at in (3, 1, 5):
         left = [None] * cut_at
 
-        def commit_some(stage: Stage, plan: Plan, left: list[None] = left) -> None:
+        def commit_some(stage: Stage, plan: EventRows, left: list[None] = left) -> None:
             if not left:
                 raise InputError("cut off here")
             left.pop()

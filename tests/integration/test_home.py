@@ -25,7 +25,7 @@ from slowwave.settings.tree import load_settings
 from slowwave.stages.night.night import open_night
 from slowwave.store import Store, create_store, open_store
 from slowwave.whole_file import write_whole
-from tasks.stage import stage
+from tasks.step import open_stage
 from tests.rows import NOW, events, of_row, one_of_every_kind, row, rows
 
 
@@ -459,7 +459,7 @@ def test_a_night_or_stage_refuses_a_model_that_cannot_be_used_before_it_changes_
     before = journal.segment_ids()
     with pytest.raises(ConfigError), open_night(str(folder), dry_run=False):
         pytest.fail("the night began")
-    with pytest.raises(ConfigError), stage("topics", home=str(folder)):
+    with pytest.raises(ConfigError), open_stage("topics", home=str(folder)):
         pytest.fail("the stage began")
     assert journal.segment_ids() == before
 

@@ -8,18 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.home.core_file import core_lines
+from slowwave.home.core_memory import core_events, line_successors
 from slowwave.settings.groups import DecaySettings
-from slowwave.stages.core.promotion import (
+from slowwave.store.chain_columns import property_key
+from tasks.promote.choose import (
     belongs,
     choose_by_use,
-    core_changes,
-    line_successors,
     one_a_property,
     promotion_candidates,
     usage_record,
     with_unsettled,
 )
-from slowwave.store.chain_columns import property_key
 from tests.examples import at_most
 from tests.rows import NOW, row, rows
 
@@ -62,6 +61,13 @@ def by_use(found: pl.DataFrame, lines: int = 10, margin: float = 0.25) -> str:
 
 def ids(frame: pl.DataFrame) -> str:
     return " ".join(frame["cell_id"])
+
+
+def changed(lines: pl.DataFrame, core: pl.DataFrame) -> list[pl.DataFrame]:
+    """The lines that are promoted, moved and demoted."""
+    texts = ("cell_id", "reason", "prompt_version", "model")
+    because = pl.DataFrame(schema=dict.fromkeys(texts, pl.String))
+    return list(core_events(lines, core, left=because.select("cell_id", "reason"), because=because).values())
 
 
 USED: Cells = (
@@ -226,22 +232,12 @@ def test_what_is_the_same_is_not_written_and_what_differs_is_told_apart():
     lines = core_lines(candidates(("a", {}), ("b", {}), ("c", {}), core="x a b"))
     known = {one["cell_id"]: one["line"] for one in lines.iter_rows(named=True)}
     core = standing("x a b").with_columns(line=pl.col("cell_id").replace({"b": known["b"]}))
-    changes = core_changes(lines, core)
-    assert (ids(changes.entered), ids(changes.reworded), ids(changes.moved), ids(changes.left)) == (
-        "c",
-        "a",
-        "b",
-        "x",
-    )
+    promoted, moved, demoted = changed(lines, core)
+    assert promoted.select("cell_id", "reason").sort("cell_id").rows() == [("a", "reworded"), ("c", "chosen")]
+    assert (ids(moved), ids(demoted)) == ("b", "x")
     same = rows("core", *(row("core", one["cell_id"], line_rank=one["line_rank"], line=one["line"])
                           for one in lines.iter_rows(named=True)))  # fmt: skip
-    again = core_changes(lines, same)
-    assert [frame.height for frame in (again.entered, again.reworded, again.moved, again.left)] == [
-        0,
-        0,
-        0,
-        0,
-    ]
+    assert [frame.height for frame in changed(lines, same)] == [0, 0, 0]
 
 
 def test_what_superseded_a_line_takes_its_place():
@@ -262,9 +258,9 @@ def test_lines_that_stay_keep_their_order_whatever_is_chosen_beside_them(before,
     assert lines["line_rank"].to_list() == list(range(1, len(taken) + 1))
     assert set(lines["cell_id"]) == set(taken)
     assert [key for key in lines["cell_id"] if key in core] == [key for key in core if key in taken]
-    changes = core_changes(lines, standing(" ".join(core)))
-    assert set(changes.left["cell_id"]) == set(core) - set(taken)
-    assert set(changes.entered["cell_id"]) == set(taken) - set(core)
+    promoted, _, demoted = changed(lines, standing(" ".join(core)))
+    assert set(demoted["cell_id"]) == set(core) - set(taken)
+    assert set(promoted.filter(pl.col("reason") != "reworded")["cell_id"]) == set(taken) - set(core)
     again = core_lines(
         order.join(found.drop("line_rank"), on="cell_id", how="inner", maintain_order="left").join(
             lines.select("cell_id", "line_rank"), on="cell_id", maintain_order="left"

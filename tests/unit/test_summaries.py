@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.stages.topics.summaries import extractive_summaries, shorter_beyond
+from tasks.extractive import extractive_summaries, shorter_beyond
 from tests.examples import at_most
 from tests.rows import NOW
 

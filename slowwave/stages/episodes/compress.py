@@ -6,7 +6,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.decay.fading import revivals
-from slowwave.journal.catalogue import Plan
+from slowwave.journal.catalogue import EventRows
 from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import CHARACTERS_A_TOKEN
 from slowwave.llm import Request
@@ -105,7 +105,7 @@ def _shown_turns(turns: pl.DataFrame) -> pl.DataFrame:
     return turns.filter(answered_for_first("episode_id"))
 
 
-def _by_extraction(run: Stage, material: Material) -> Plan:
+def _by_extraction(run: Stage, material: Material) -> EventRows:
     """Without a model: the most central turns, marked raw."""
     settings = run.settings.episodes
     limits = {"max_words": settings.max_words, "summary_words": settings.summary_words}
@@ -146,7 +146,7 @@ def _limits(turn_count: int, settings: EpisodeSettings) -> dict[str, int]:
     return {"max_words": words, "summary_words": min(settings.summary_words, words // 2)}
 
 
-def _by_model(run: Stage, material: Material) -> Plan:
+def _by_model(run: Stage, material: Material) -> EventRows:
     """Episodes that the model wrote, and the conversations whose answer could not be used."""
     settings = run.settings.episodes
     room = run.settings.llm.context_tokens - run.settings.llm.max_answer_tokens
@@ -191,7 +191,7 @@ def _by_model(run: Stage, material: Material) -> Plan:
     return {**_written(run, texts, material, shown=cells), "episode.failed": failed}
 
 
-def _written(run: Stage, texts: pl.DataFrame, material: Material, *, shown: pl.DataFrame) -> Plan:
+def _written(run: Stage, texts: pl.DataFrame, material: Material, *, shown: pl.DataFrame) -> EventRows:
     """The events of told conversations, with the memories that the teller was shown.
 
     An episode that faded into the archive and grew comes back.

@@ -3,7 +3,7 @@
 import polars as pl
 
 from slowwave.chains.timelines import confirmations
-from slowwave.journal.catalogue import Plan
+from slowwave.journal.catalogue import EventRows
 from slowwave.llm import Request
 from slowwave.prompting.extract_answers import ExtractAnswer
 from slowwave.prompting.files import extract_prompt
@@ -99,14 +99,16 @@ def _read_chunks(run: Stage, chunks: pl.DataFrame) -> pl.DataFrame:
     return sessions.filter(is_read).join(chunks, on="chunk_id", how="anti").sort("chunk_id")
 
 
-def _without_news(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) -> Plan:
+def _without_news(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) -> EventRows:
     """Chunks of which every word was read in another: they cost no call."""
     done = chunks.join(lines, on="chunk_id", how="anti", maintain_order="left")["chunk_id"].to_list()
     none = pl.DataFrame(schema={"chunk_id": pl.String})
     return {"cell.retired": raw_cells_of(run, done), "chunk.extracted": _extracted(done, none, {})}
 
 
-def _through_extractor(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, turns: pl.DataFrame) -> Plan:
+def _through_extractor(
+    run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, turns: pl.DataFrame
+) -> EventRows:
     """The events that the extractor's answers become: cells, confirmations, retired raw cells, failures."""
     if chunks.is_empty():
         return {}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.journal.catalogue import Plan
+from slowwave.journal.catalogue import EventRows
 from slowwave.language.small_talk import is_small_talk, is_telling
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.extract_answers import GateAnswer
@@ -48,7 +48,7 @@ class Gate:
 
 def through_gate(
     run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, gate: Gate
-) -> tuple[pl.DataFrame, Plan]:
+) -> tuple[pl.DataFrame, EventRows]:
     """Chunks of pages that are worth the extractor, and what was decided about the others.
 
     `chunks` has `page`; `lines` are those of the pages; `gate` counts.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.journal.catalogue import Plan
+from slowwave.journal.catalogue import EventRows
 from slowwave.language.names import as_called, same_names
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import first_of
@@ -105,7 +105,7 @@ def link_cells(run: Stage, changes: Changes) -> None:
 
 def _resolve(
     run: Stage, changes: Changes, same: pl.DataFrame, moved: list[str]
-) -> tuple[Plan, pl.DataFrame, pl.DataFrame]:
+) -> tuple[EventRows, pl.DataFrame, pl.DataFrame]:
     """The families of new, dropped and `moved` names, resolved as a whole; what comes out otherwise is written.
 
     Returns events by kind, and the edges to draw and to drop along the entities concerned.

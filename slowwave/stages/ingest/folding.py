@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Literal
 
 from slowwave.errors import BusyError, ConfigError, OutputError, SlowwaveError, TransientError
+from slowwave.home.core_memory import write_core
+from slowwave.home.hand_edits import take_in_hand_edits
 from slowwave.home.lock import writing
 from slowwave.home.lost_segments import waiting_segments
 from slowwave.home.workspace import Workspace, vectors_or_none, wall_clock, workspace_of
 from slowwave.journal.changes import collapse
 from slowwave.journal.fold import fold
 from slowwave.recall.reader import Reader
-from slowwave.stages.core.hand_edits import ingest_hand_edits
-from slowwave.stages.core.promote import write_core
 from slowwave.stages.reconcile.stated_values import retire_at_once
 from slowwave.stages.run import Stage
 
@@ -44,8 +44,8 @@ def fold_committed(
                 work.apply_all()
                 run = Stage("reconcile", work, dry_run=False)
                 retire_at_once(run)
-                if ingest_hand_edits(run):
-                    write_core(run)
+                if take_in_hand_edits(work):
+                    write_core(work)
                 note = embed(work)
             work.store.catch_up()
             return "folded", note

@@ -10,6 +10,7 @@ from typing import Final
 
 import polars as pl
 
+from slowwave.home.core_memory import write_core
 from slowwave.home.topic_counts import topic_counts
 from slowwave.readers.bounds import Counts, with_possible_times
 from slowwave.readers.exports.own import Batch, read_own
@@ -19,7 +20,6 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import KEYS, OWNER
 from slowwave.schemas.text_columns import is_reference
-from slowwave.stages.core.promote import write_core
 from slowwave.stages.ingest.own_events import events_of
 from slowwave.stages.ingest.places import Places
 from slowwave.stages.run import Stage
@@ -175,4 +175,4 @@ class OwnImport:
         as_exported = run.store.by_key("topics", counts["topic_id"], ends)
         run.commit({"topic.counted": counts.join(as_exported, on=ends, how="anti")})
         if believed["lines of core memory"]:
-            write_core(run)
+            write_core(run.workspace)

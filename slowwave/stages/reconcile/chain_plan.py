@@ -10,7 +10,7 @@ from slowwave.chains.repetitions import between_elements, inherited, stand_ins
 from slowwave.chains.stored import PAIR, with_stored_chains
 from slowwave.chains.timelines import confirmations, supersessions, timelines
 from slowwave.decay.fading import revivals
-from slowwave.journal.catalogue import Plan
+from slowwave.journal.catalogue import EventRows
 from slowwave.stages.asking import author_columns
 from slowwave.stages.run import Stage
 
@@ -28,7 +28,7 @@ class ChainPlan:
     that another value followed.
     """
 
-    events: Plan
+    events: EventRows
     merged: pl.DataFrame
     superseded: pl.Series
 
@@ -59,7 +59,7 @@ def plan_chains(
     back = members.join(standing, on="cell_id", how="semi").join(by_person, on="cell_id", how="anti")
     made_by = author_columns(prompt_version, model)
     gone = pl.concat([merged["cell_id"], leaving["cell_id"]])
-    events: Plan = {
+    events: EventRows = {
         "cell.merged": merged.with_columns(superseded_at=_merged_at(merged, members, now=run.now)),
         **_said_again(run, merged, members, made_by),
         "cell.protected": _protection_passed_on(merged, members),
@@ -91,7 +91,7 @@ def _merged_at(merged: pl.DataFrame, members: pl.DataFrame, *, now: datetime) ->
     return known.select(pl.col("superseded_at").fill_null(now)).to_series()
 
 
-def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, made_by: list[pl.Expr]) -> Plan:
+def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, made_by: list[pl.Expr]) -> EventRows:
     """Counts, uses and evidence go over to the memory that stands for what is merged."""
     fresh = merged.join(members.filter(pl.col("status") != "superseded"), on="cell_id", how="inner")
     if fresh.is_empty():

@@ -18,10 +18,10 @@ from slowwave.chains.values import (
     plain_text,
     side_by_side,
 )
+from slowwave.home.core_memory import outdated_lines, write_core
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.tables import OWNER, REMEMBERED
 from slowwave.stages.asking import author_columns
-from slowwave.stages.core.promote import drop_outdated_lines, write_core
 from slowwave.stages.reconcile.chain_plan import RETIRING, plan_chains
 from slowwave.stages.reconcile.pairs import judgement_rows
 from slowwave.stages.run import Stage
@@ -67,9 +67,9 @@ def retire_at_once(run: Stage) -> None:
         return
     projects = retire_former_values(run)
     for project in projects:
-        drop_outdated_lines(run, project)
+        run.commit(outdated_lines(run.store, run.settings.owner, project, now=run.now))
     if projects:
-        write_core(run)
+        write_core(run.workspace)
 
 
 # Inside

@@ -5,12 +5,11 @@ import polars as pl
 from slowwave.embeddings import load_profile
 from slowwave.home.topic_counts import topic_counts
 from slowwave.language.text import without_speakers
-from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.choices import EPISODE, EXTRACTIVE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.asking import author_columns
 from slowwave.stages.run import Stage
 from slowwave.stages.topics.named_topics import TOLD, Joining, assign_named_topics, names_and_owners
-from slowwave.stages.topics.summaries import EXTRACTIVE
 from slowwave.stages.topics.topic_names import better_names, name_topics, normalized
 from slowwave.stages.topics.topic_parts import name_parts, part_topics
 from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics

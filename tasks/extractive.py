@@ -8,9 +8,6 @@ from slowwave.decay.retention import days_since
 from slowwave.language.sentences import sentences, single_spaced, word_count
 from slowwave.language.text import token_count, words
 
-EXTRACTIVE = "extractive"
-"""`prompt_version` of summaries that were written without a model."""
-
 LONGEST_SENTENCE = 60
 """Words; longer sentences are mostly lists and tables that lost their lines."""
 

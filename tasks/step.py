@@ -1,13 +1,14 @@
-"""Stages under Prefect: their steps as tasks, and their reports as artifacts.
+"""Steps of a flow: Prefect's tasks within a flow run, plain calls outside of one; and the report as an artifact.
 
 A flow's function called directly (`flow.fn`) does the same without Prefect: its steps are plain calls then and the
-report is only returned. That is how interactive commands and benchmarks run a stage.
+report is only returned. That is how interactive commands, benchmarks and tests run a stage.
 """
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cached_property, wraps
 from typing import ParamSpec, TypeVar
 
 import polars as pl
@@ -19,9 +20,12 @@ from prefect.runtime import flow_run
 
 from slowwave.home.workspace import Workspace, open_workspace, refresh_vectors
 from slowwave.schemas.report import NightReport, StageReport
+from slowwave.settings.tree import Settings
 from slowwave.stages import run as plain
 from slowwave.stages.night.report import headline, night_headline, night_markdown, stage_markdown
 from slowwave.stages.run import PLAIN, Stage, Steps
+from slowwave.store import StoreReader
+from tasks.ask import Model
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,6 +60,49 @@ def steps() -> Steps:
     )
 
 
+def step(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a function a step: a task of its own name in the run's page, or a plain call outside of a flow run.
+
+    Not cached by Prefect: paid answers are cached in the home alone, where an erase reaches them. Not retried either:
+    what can pass is repeated by the client that asks (`slowwave/llm`), and a commit must not be.
+    """
+    name = function.__name__.replace("_", "-")
+    work = task(name=name, task_run_name=name, cache_policy=NO_CACHE)(function)
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        return work(*args, **kwargs) if is_under_prefect() else function(*args, **kwargs)
+
+    return run
+
+
+class Readable:
+    """What a `find_*` step reads from: the store, the settings and the time of the run. It cannot write.
+
+    A plain class and no dataclass: Prefect looks into the fields of a dataclass that is handed to a task.
+    """
+
+    def __init__(self, store: StoreReader, settings: Settings, now: datetime) -> None:
+        self.store = store
+        self.settings = settings
+        self.now = now
+
+
+class StageRun(Stage):
+    """One run of a stage: `reader` for its `find_*` steps, `model` for its `ask_*` steps (None where there is none)."""
+
+    @cached_property
+    def reader(self) -> Readable:
+        """What `find_*` steps read from."""
+        return Readable(self.store, self.settings, self.now)
+
+    @cached_property
+    def model(self) -> Model | None:
+        """What `ask_*` steps ask."""
+        llm = self.workspace.llm
+        return Model(self, llm) if llm is not None else None
+
+
 def call(work: "Task[P, R] | Flow[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:
     """Runs a task or a subflow as such within a flow run, and as a plain function outside of one."""
     function: Callable[P, R] = work if is_under_prefect() else work.fn
@@ -63,7 +110,7 @@ def call(work: "Task[P, R] | Flow[P, R]", *args: P.args, **kwargs: P.kwargs) -> 
 
 
 @contextmanager
-def stage(name: str, *, home: str, dry_run: bool = False) -> Iterator[Stage]:
+def open_stage(name: str, *, home: str, dry_run: bool = False) -> Iterator[StageRun]:
     """Opens the workspace for a stage, times it, and leaves its report as an artifact.
 
     Raises:
@@ -72,7 +119,7 @@ def stage(name: str, *, home: str, dry_run: bool = False) -> Iterator[Stage]:
     started = time.monotonic()
     with open_workspace(home) as workspace:
         workspace.require_llm()
-        run = Stage(name, workspace, dry_run=dry_run, steps=steps())
+        run = StageRun(name, workspace, dry_run=dry_run, steps=steps())
         if not workspace.is_introduced:
             workspace.is_introduced = True
             for text in workspace.notes:

@@ -1,14 +1,11 @@
-"""Core memory as frames: which memories may stand in it, and how its lines keep their places."""
+"""Rules of the choice as frames: which memories may enter core memory, and which lines keep their places."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import polars as pl
 
 from slowwave.chains.timelines import HOLDING_ORDER, held_from
 from slowwave.decay.retention import access_count, rate_of, retention, unused_days
-from slowwave.home.core_file import LINES
 from slowwave.schemas.tables import REMEMBERED
 from slowwave.settings.groups import DecaySettings
 
@@ -17,19 +14,6 @@ AVERAGE_SALIENCE = 0.5
 
 RETRIEVALS_A_USE = 3
 """Retrievals, net of being ignored, that count as one use: one search finds ten memories."""
-
-
-@dataclass(frozen=True)
-class CoreChanges:
-    """Changes of core memory.
-
-    Whole lines that enter or are reworded, `cell_id` and `line_rank` of those that moved, `cell_id` of those that left.
-    """
-
-    entered: pl.DataFrame
-    reworded: pl.DataFrame
-    moved: pl.DataFrame
-    left: pl.DataFrame
 
 
 def worth(*, now: datetime, decay: DecaySettings) -> pl.Expr:
@@ -60,11 +44,6 @@ def usage_record() -> pl.Expr:
     ]
     told = pl.concat_str(parts, separator=", ", ignore_nulls=True)
     return pl.when(told == "").then(pl.format("salience {}", pl.col("salience").round(2))).otherwise(told)
-
-
-def is_over(now: datetime) -> pl.Expr:
-    """Return whether the time for which a row of `cells` holds is over."""
-    return (pl.col("valid_until") <= pl.lit(now)).fill_null(value=False)
 
 
 def belongs() -> pl.Expr:
@@ -145,33 +124,3 @@ def with_unsettled(
     kept = candidates.filter(stays).join(chosen, on="cell_id", how="anti")
     room = max(max_lines - kept.height, 0)
     return pl.concat([chosen.head(room), kept.select(chosen.columns)])
-
-
-def core_changes(lines: pl.DataFrame, core: pl.DataFrame) -> CoreChanges:
-    """The difference between the lines wanted and those that stand; all empty when core memory stays as it is."""
-    before = core.select("cell_id", rank_before="line_rank", line_before="line")
-    both = lines.join(before, on="cell_id", how="inner", maintain_order="left")
-    is_same_text = pl.col("line") == pl.col("line_before")
-    has_moved = pl.col("line_rank") != pl.col("rank_before")
-    return CoreChanges(
-        entered=lines.join(before, on="cell_id", how="anti", maintain_order="left"),
-        reworded=both.filter(~is_same_text).select(LINES),
-        moved=both.filter(is_same_text & has_moved).select("cell_id", "line_rank"),
-        left=core.join(lines, on="cell_id", how="anti").select("cell_id").sort("cell_id"),
-    )
-
-
-def line_successors(core: pl.DataFrame, ends: Mapping[str, str]) -> pl.DataFrame:
-    """The memories that take the place of superseded lines: `cell_id` (of the line), `successor_id`.
-
-    `ends` has the memory at the end of each line's chain. One that stands in core memory already takes no place, and
-    of two lines with the same successor the first one counts.
-    """
-    last = pl.col("cell_id").replace_strict(ends, default=None, return_dtype=pl.String)
-    return (
-        core.sort("line_rank", "cell_id")
-        .select("cell_id", successor_id=last)
-        .drop_nulls()
-        .filter(~pl.col("successor_id").is_in(core["cell_id"].implode()))
-        .unique("successor_id", keep="first", maintain_order=True)
-    )

@@ -1,1 +1,0 @@
-"""Core memory: the few memories that are always in the prompt."""

@@ -1,1 +1,0 @@
-"""Forgetting: usage is counted, faded memories are archived."""

@@ -1,0 +1,146 @@
+"""Consolidate: topics that gathered enough new memories, or lost one, get a new summary."""
+
+import polars as pl
+from pandera.typing.polars import DataFrame
+
+from slowwave.journal.catalogue import CATALOGUE
+from slowwave.journal.plan import Plan, rejected
+from slowwave.language.text import without_speakers
+from slowwave.llm import Request
+from slowwave.prompting.files import summarize_prompt
+from slowwave.prompting.prompt_inputs import topic_lines
+from slowwave.prompting.text_answers import SummaryAnswer
+from slowwave.schemas.choices import EXTRACTIVE
+from slowwave.schemas.table_parts import Timestamp, nullable, strings
+from slowwave.settings.topics import SummarySettings
+from slowwave.store import col, lit
+from slowwave.trust.origins import answered_for_first
+from tasks.ask import Model, author_columns
+from tasks.extractive import extractive_summaries, shorter_beyond
+from tasks.frames import Frame
+from tasks.step import Readable, step
+
+
+class DueTopics(Frame):
+    """Topics that get a new summary; `name` is null where none was given yet."""
+
+    topic_id: str
+    name: str = nullable()
+
+
+class TopicCells(Frame):
+    """Active memories of topics, most salient and newest first within a topic."""
+
+    cell_id: str
+    topic_id: str
+    cell_type: str
+    content: str
+    compressed: str = nullable()
+    salience: float
+    event_time: Timestamp
+    valid_from: Timestamp
+    valid_precision: str
+
+
+class Summaries(Frame):
+    """Summaries as they are committed, with the memories that each was written from."""
+
+    topic_id: str
+    name: str = nullable()
+    summary: str
+    compressed: str
+    cell_ids: pl.List = strings()
+    prompt_version: str
+    model: str = nullable()
+
+
+@step
+def find_due_topics(reader: Readable, *, has_model: bool) -> DataFrame[DueTopics]:
+    """Topics with enough unsummarized memories, flagged topics and, once there is a model, extractive summaries."""
+    least = reader.settings.summaries.min_unsummarized
+    wanted = (col("unsummarized_count") >= lit(least)) | (col("needs_review") == lit(value=True))
+    if has_model:
+        wanted = wanted | (col("prompt_version") == lit(EXTRACTIVE))
+    is_living = (col("cell_count") > lit(0)) & col("merged_into").is_null()
+    columns = ["topic_id", "name", "summary", "unsummarized_count"]
+    topics = reader.store.rows("topics", columns, wanted & is_living)
+    due = topics.filter(pl.col("summary").is_not_null() | (pl.col("unsummarized_count") >= least))
+    return DueTopics.of(due.sort("topic_id"))
+
+
+@step
+def find_cells_of(reader: Readable, topics: DataFrame[DueTopics]) -> DataFrame[TopicCells]:
+    """The active memories of the topics, at most as many of each as one page holds.
+
+    A document, or a quotation, is shown only where a topic has nothing else.
+    """
+    where = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
+    cells = reader.store.rows("cells", [*TopicCells.names(), "origin"], where)
+    best = cells.filter(answered_for_first("topic_id")).sort(
+        "topic_id", "salience", "event_time", "cell_id", descending=[False, True, True, False]
+    )
+    most = reader.settings.summaries.max_cells
+    return TopicCells.of(best.group_by("topic_id", maintain_order=True).head(most))
+
+
+@step
+def ask_summaries(
+    model: Model, topics: DataFrame[DueTopics], cells: DataFrame[TopicCells], settings: SummarySettings
+) -> DataFrame[Summaries]:
+    """The model's name, summary and compressed line of each topic; a topic without a usable answer has no row."""
+    shown = shorter_beyond(cells, tokens=settings.whole_tokens).sort("valid_from", "event_time", "cell_id")
+    pages = {topic: shown.filter(pl.col("topic_id") == topic) for topic in topics["topic_id"]}
+    page = {"max_words": settings.max_words}
+    requests = {
+        topic: Request(
+            summarize_prompt(name, topic_lines(pages[topic]), settings.max_words), SummaryAnswer, page
+        )
+        for topic, name in topics.select("topic_id", "name").iter_rows()
+    }
+    rows = [
+        {
+            "topic_id": topic,
+            "cell_ids": pages[topic]["cell_id"].to_list(),
+            "prompt_version": said.prompt_version,
+            "model": said.model,
+            **said.answer.model_dump(),
+        }
+        for topic, said in model.ask(SummaryAnswer, requests, work="summarize").items()
+    ]
+    return Summaries.of(
+        pl.DataFrame(rows, schema={"name": pl.String, **CATALOGUE["topic.summarized"].payload})
+    )
+
+
+@step
+def extract_summaries(
+    reader: Readable, topics: DataFrame[DueTopics], cells: DataFrame[TopicCells]
+) -> DataFrame[Summaries]:
+    """Without a model: each topic's most central, most salient, newest sentences."""
+    written = extractive_summaries(
+        cells.with_columns(without_speakers(pl.col("content")).alias("content")),
+        max_words=reader.settings.summaries.max_words,
+        now=reader.now,
+        age_rate=reader.settings.search.age_rate,
+    )
+    named = written.join(topics.select("topic_id", "name"), on="topic_id", how="inner")
+    return Summaries.of(named.with_columns(author_columns(EXTRACTIVE)))
+
+
+@step
+def plan_summaries(topics: DataFrame[DueTopics], summaries: DataFrame[Summaries]) -> Plan:
+    """The new summaries, and the names that the model changed."""
+    waiting = topics.join(summaries, on="topic_id", how="anti")
+    renamed = summaries.select("topic_id", "name").join(topics, on=["topic_id", "name"], how="anti")
+    is_extractive = (summaries["prompt_version"] == EXTRACTIVE).any()
+    note = "summaries are the topics' most central sentences; a language model would write them"
+    return Plan(
+        events={
+            "topic.summarized": summaries,
+            "topic.renamed": renamed.filter(pl.col("name") != ""),
+        },
+        rows_in=topics.height,
+        rejected=rejected("summary waits for the next run", waiting["topic_id"]),
+        notes=[note] if is_extractive else [],
+        examples=summaries.select(pl.format("{}: {}", "name", "summary")).to_series().to_list(),
+    )

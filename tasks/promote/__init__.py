@@ -1,0 +1,1 @@
+"""Promote: the few memories that are in every prompt."""
