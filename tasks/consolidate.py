@@ -39,7 +39,7 @@ class TopicCells(Frame):
     salience: float
     event_time: Timestamp
     valid_from: Timestamp
-    valid_precision: str
+    valid_precision: str = nullable()
 
 
 class Summaries(Frame):
