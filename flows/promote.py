@@ -12,10 +12,10 @@ from tasks.promote.promote import (
     find_core,
     find_core_projects,
     has_news,
+    ingest_edits,
     plan_core,
     plan_kept_out,
     plan_outdated_lines,
-    take_in_edits,
     write_core_memory,
 )
 from tasks.step import open_stage, run_name
@@ -31,7 +31,7 @@ def promote(home: str = "", is_choosing: bool = True, dry_run: bool = False) -> 
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with open_stage("promote", home=home, dry_run=dry_run) as run:
-        take_in_edits(run)
+        ingest_edits(run)
         for project in find_core_projects(run.reader):
             commit(run, plan_outdated_lines(run.reader, project))
             if is_choosing:

@@ -1,1 +1,1 @@
-"""The outside world under Prefect: batches that are worth a line in the run's page."""
+"""The work of the night: what each flow finds, asks, plans and commits, under the name of its flow."""

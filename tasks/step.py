@@ -37,6 +37,7 @@ def commit_segment(workspace: Workspace, events: pl.DataFrame, now: datetime) ->
     return workspace.commit(events, now)
 
 
+commit_plan = task(name="commit", cache_policy=NO_CACHE)(plain.commit_plan)
 embed_missing = task(name="embed", cache_policy=NO_CACHE, task_run_name="embed-missing")(
     Workspace.refresh_vectors
 )
@@ -56,7 +57,14 @@ def steps() -> Steps:
     if not is_under_prefect():
         return PLAIN
     return Steps(
-        commit_segment, embed_missing, ask_model, optimize, fold_journal, embed_all, get_run_logger()
+        commit_segment,
+        commit_plan,
+        embed_missing,
+        ask_model,
+        optimize,
+        fold_journal,
+        embed_all,
+        get_run_logger(),
     )
 
 
@@ -77,7 +85,7 @@ def step(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Readable:
-    """What a `find_*` step reads from: the store, the settings and the time of the run. It cannot write.
+    """The store, the settings and the time of a run, for `find_*` steps. It cannot write.
 
     A plain class and no dataclass: Prefect looks into the fields of a dataclass that is handed to a task.
     """
@@ -93,12 +101,12 @@ class StageRun(Stage):
 
     @cached_property
     def reader(self) -> Readable:
-        """What `find_*` steps read from."""
+        """The store as `find_*` steps read it."""
         return Readable(self.store, self.settings, self.now)
 
     @cached_property
     def model(self) -> Model | None:
-        """What `ask_*` steps ask."""
+        """The language model as `ask_*` steps ask it; None where there is none."""
         llm = self.workspace.llm
         return Model(self, llm) if llm is not None else None
 

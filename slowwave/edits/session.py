@@ -5,13 +5,13 @@ writes, it waits for `edits.lock_seconds` and then says who is at work.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.core_memory import write_core
 from slowwave.home.ids import whole_ids
-from slowwave.home.lock import writing
+from slowwave.home.lock import leasing, writing
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import EventRows
@@ -22,7 +22,9 @@ from slowwave.stages.run import Stage
 
 
 @contextmanager
-def edit_session(home: Home, *, now: datetime, reader: Reader | None = None) -> Iterator[Workspace]:
+def edit_session(
+    home: Home, *, now: datetime, reader: Reader | None = None, is_alone: bool = False
+) -> Iterator[Workspace]:
     """The workspace of one edit, whose clock stands at `now`; with the open store of a reader, which then has the edit.
 
     Raises:
@@ -32,7 +34,10 @@ def edit_session(home: Home, *, now: datetime, reader: Reader | None = None) -> 
     if not home.store_root.is_dir() and not home.journal.segment_ids():
         raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
     patience = home.settings.edits.lock_seconds
-    with writing(home, work="edit", patience_seconds=patience, waits_for_runs=True):
+    with ExitStack() as held:
+        if is_alone:
+            held.enter_context(leasing(home, patience_seconds=patience))
+        held.enter_context(writing(home, patience_seconds=patience))
         store = reader.current() if reader is not None else None
         if reader is None or store is None:
             yield workspace_of(home, clock=lambda: now)

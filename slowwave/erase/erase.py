@@ -26,7 +26,7 @@ from slowwave.erase.plan import ErasurePlan
 from slowwave.erase.scope import ErasureScope, erasure_scope
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.derivation import drop_derivation
-from slowwave.home.hand_edits import take_in_hand_edits
+from slowwave.home.hand_edits import ingest_hand_edits
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import encode_plan
@@ -52,15 +52,15 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
     if path.exists():
         if request.dry_run:
             raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
-        with edit_session(home, now=now) as work:
+        with edit_session(home, now=now, is_alone=True) as work:
             ended = _carry_out(work, ErasurePlan.model_validate_json(path.read_bytes()))
         if request.resume:
             return ended
     if request.resume:
         raise NotFoundError("no erase was cut off here: there is nothing to end")
-    with edit_session(home, now=now) as work:
+    with edit_session(home, now=now, is_alone=True) as work:
         if not request.dry_run:
-            take_in_hand_edits(work)  # they may say what goes
+            ingest_hand_edits(work)  # they may say what goes
         found = erasure_scope(work, request)
         if request.dry_run:
             return _shown(found, work.store.by_key("cells", found.plan.stranded, ["cell_id", "content"]))

@@ -1,1 +1,1 @@
-"""One home folder: paths, the writer lock, the workspace of a night, usage, and `MEMORY.md`."""
+"""One home folder: paths, locks, the workspace of a night, usage, and `MEMORY.md`."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from slowwave.chains.stored import standing_ends
 from slowwave.home.core_file import core_lines, write_core_file
-from slowwave.home.hand_edits import take_in_hand_edits
+from slowwave.home.hand_edits import ingest_hand_edits
 from slowwave.home.persons_words import persons_words
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import EventRows
@@ -36,7 +36,7 @@ def write_core(work: Workspace) -> bool:
 
     What a person changed in it is taken in first.
     """
-    take_in_hand_edits(work)
+    ingest_hand_edits(work)
     return write_core_file(work.home, work.store)
 
 

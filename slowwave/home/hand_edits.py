@@ -44,7 +44,7 @@ class _Line:
         return content_hash(self.said.content)
 
 
-def take_in_hand_edits(work: Workspace) -> str:
+def ingest_hand_edits(work: Workspace) -> str:
     """Commits what a person changed in `MEMORY.md` since it was written; returns a note, or "" where nothing was.
 
     Secrets are redacted. Lines beyond the most that core memory may have are remembered, and do not stay in it.

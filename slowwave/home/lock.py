@@ -1,4 +1,12 @@
-"""The locks of a home: one thread of one process writes, and says which it is; one process at a time records."""
+"""The locks of a home: a lease for one run at a time, and the writer lock for one change of the store at a time.
+
+    run (a night, a stage, an ingest)   lease for its whole time; writer lock for each commit
+    edit of a person                    writer lock, from its look at the store to its commit
+    rebuild, erase, redact              both, for their whole time
+    recording a message                 recording lock, for its one commit to the journal
+
+So an edit beside a night waits for one commit at most. A killed holder lets go of all of them at once.
+"""
 
 import json
 import os
@@ -17,9 +25,12 @@ from slowwave.errors import BusyError, ConfigError, TransientError
 from slowwave.home.paths import Home
 
 Work = Literal["run", "edit"]
-"""Kind of work of a writer: a run takes minutes, an edit a moment."""
+"""Kind of work of a writer."""
 
 POLL_SECONDS = 0.05
+
+COMMIT_SECONDS = 300.0
+"""Longest wait of a run for the edits that are being written: each takes a moment, and a night must not end for one."""
 
 RECORDING_SECONDS = 10.0
 """The longest that a recorder waits for the others, each of which needs some milliseconds."""
@@ -33,60 +44,58 @@ class _Holder:
 
     lock: FileLock
     thread: int
-    work: Work
     depth: int = 1
 
 
-@dataclass(frozen=True)
-class _Refusal:
-    """A message that names the writer at work, and whether waiting for it makes sense."""
-
-    message: str
-    work: Work
-    is_here: bool
-
-
 _HELD: dict[Path, _Holder] = {}
-"""The locks that this process holds. Guarded by `_GUARD`: a file lock keeps other processes out, and threads not."""
+"""The locks that this process holds, by their note. A file lock keeps other processes out, and threads not."""
 
 _GUARD = threading.Lock()
 
 
 @contextmanager
-def writing(
-    home: Home,
-    *,
-    work: Work = "run",
-    patience_seconds: float = 0.0,
-    waits_for_runs: bool = False,
-    makes_home: bool = True,
-) -> Iterator[None]:
-    """Holds the writer lock; a run may take it again in its own thread. A killed holder lets go at once.
-
-    Waits up to `patience_seconds` for a person's edit to be written, and for a run of another process only where
-    `waits_for_runs`. Edits that come while a run waits let it go first: many of them would keep it out.
+def leasing(home: Home, *, patience_seconds: float = 0.0) -> Iterator[None]:
+    """Holds the lease of a run: one run of a home at a time. Its thread may take it again.
 
     Raises:
-        BusyError: someone else holds it; the message says who.
+        BusyError: another run is at work; the message says which process.
+        ConfigError: the folder cannot be written.
+    """
+    with _holding(home, home.lease_path, "run", patience_seconds=patience_seconds):
+        yield
+
+
+@contextmanager
+def writing(
+    home: Home, *, work: Work = "edit", patience_seconds: float = 0.0, makes_home: bool = True
+) -> Iterator[None]:
+    """Holds the writer lock for one change of the store. A run's thread may take it again, and within an edit.
+
+    Edits that come while a run waits let it go first: many of them would keep it out.
+
+    Raises:
+        BusyError: someone else holds it for longer than `patience_seconds`; the message says who.
         ConfigError: the folder cannot be written.
         TransientError: there is no home, and without `makes_home` none is made.
     """
     if not makes_home and not home.root.is_dir():
         raise TransientError(f"the home folder {home.root} was moved or removed: put it back")
-    key = home.root.resolve()
-    deadline = time.monotonic() + patience_seconds
-    with ExitStack() as waiting:
-        while refusal := _take(home, key, work):
-            is_short = refusal.work == "edit" or (waits_for_runs and not refusal.is_here)
-            if not is_short or time.monotonic() >= deadline:
-                raise BusyError(refusal.message)
-            if work == "run":
-                _go_first(home, waiting)
-            time.sleep(POLL_SECONDS)
-    try:
+    with _holding(home, home.writer_path, work, patience_seconds=patience_seconds):
         yield
-    finally:
-        _release(home, key)
+
+
+@contextmanager
+def rewriting(home: Home, *, patience_seconds: float = 0.0) -> Iterator[None]:
+    """Holds lease and writer lock, for work that nobody else may write beside.
+
+    Raises:
+        BusyError: a run or an edit is at work for longer than `patience_seconds`.
+    """
+    with (
+        leasing(home, patience_seconds=patience_seconds),
+        writing(home, work="run", patience_seconds=max(patience_seconds, COMMIT_SECONDS)),
+    ):
+        yield
 
 
 @contextmanager
@@ -118,37 +127,50 @@ def recording(home: Home) -> Iterator[None]:
         lock.release()
 
 
-def _take(home: Home, key: Path, work: Work) -> _Refusal | None:
-    """Takes the lock, or says who has it."""
+@contextmanager
+def _holding(home: Home, note: Path, work: Work, *, patience_seconds: float) -> Iterator[None]:
+    key = note.resolve()
+    deadline = time.monotonic() + patience_seconds
+    with ExitStack() as waiting:
+        while refusal := _take(home, key, work):
+            if time.monotonic() >= deadline:
+                raise BusyError(refusal)
+            if work == "run" and note == home.writer_path:
+                _go_first(home, waiting)
+            time.sleep(POLL_SECONDS)
+    try:
+        yield
+    finally:
+        _release(key)
+
+
+def _take(home: Home, key: Path, work: Work) -> str:
+    """Takes the lock beside a note, or says who has it."""
     with _GUARD:
         held = _HELD.get(key)
-        if held is not None and held.work == work == "run" and held.thread == threading.get_ident():
+        if held is not None and work == "run" and held.thread == threading.get_ident():
             held.depth += 1
-            return None
+            return ""
         if held is not None:
-            who = "a run" if held.work == "run" else "another edit"
-            return _Refusal(
-                f"{who} in this program is writing to {home.root}; try again later", held.work, True
-            )
+            return f"{_at_work(key)} in this program is writing to {home.root}; try again later"
         if work == "edit" and _has_run_waiting(home):
-            return _Refusal(f"a run waits to write to {home.root}; try again later", "run", False)
-        lock = FileLock(home.root / "writer.lock", timeout=0, thread_local=False)
+            return f"a run waits to write to {home.root}; try again later"
+        lock = FileLock(key.with_suffix(".lock"), timeout=0, thread_local=False)
         try:
             home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock.acquire()
             since = datetime.now(UTC).isoformat(timespec="seconds")
-            said = json.dumps({"pid": os.getpid(), "since": since, "work": work})
-            home.writer_path.write_text(said, encoding="utf-8")
+            key.write_text(json.dumps({"pid": os.getpid(), "since": since, "work": work}), encoding="utf-8")
         except Timeout:
-            return _elsewhere(home)
+            return _elsewhere(home, key)
         except OSError as error:
             lock.release()
             where = f" ({Path(error.filename).name})" if error.filename else ""
             raise ConfigError(
                 f"the home folder {home.root} cannot be written{where}: {error.strerror}"
             ) from error
-        _HELD[key] = _Holder(lock, threading.get_ident(), work)
-    return None
+        _HELD[key] = _Holder(lock, threading.get_ident())
+    return ""
 
 
 def _go_first(home: Home, waiting: ExitStack) -> None:
@@ -167,33 +189,37 @@ def _has_run_waiting(home: Home) -> bool:
         return True
 
 
-def _release(home: Home, key: Path) -> None:
+def _release(key: Path) -> None:
     with _GUARD:
         held = _HELD[key]
         held.depth -= 1
         if held.depth == 0:
-            home.writer_path.unlink(missing_ok=True)
+            key.unlink(missing_ok=True)
             del _HELD[key]
             held.lock.release()
 
 
-def _elsewhere(home: Home) -> _Refusal:
-    held = _written_by(home)
-    work: Work = "run" if held.get("work") == "run" else "edit"  # for a moment the holder has not said yet
+def _at_work(key: Path) -> str:
+    return "another edit" if _holder_of(key).get("work") == "edit" else "a run"
+
+
+def _elsewhere(home: Home, key: Path) -> str:
+    held = _holder_of(key)
     who = f"process {held['pid']} since {held['since']}" if {"pid", "since"} <= held.keys() else "unknown"
     what = "an edit is being written" if held.get("work") == "edit" else "another run is writing"
-    return _Refusal(f"{what} to {home.root} ({who}); this one left everything as it was", work, False)
+    return f"{what} to {home.root} ({who}); this one left everything as it was"
 
 
-def _written_by(home: Home) -> dict[str, object]:
-    """The note that the holder of the writer lock left; empty where there is none."""
+def _holder_of(note: Path) -> dict[str, object]:
+    """The note that the holder of a lock left; empty where there is none."""
     try:
-        held = json.loads(home.writer_path.read_text(encoding="utf-8"))
+        held = json.loads(note.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return held if isinstance(held, dict) else {}
 
 
 def is_written_elsewhere(home: Home) -> bool:
-    """Return whether another process writes the store; also for a while after one was killed."""
-    return _written_by(home).get("pid", os.getpid()) != os.getpid()
+    """Return whether another process runs over the store or writes it; also for a while after one was killed."""
+    mine = os.getpid()
+    return any(_holder_of(note).get("pid", mine) != mine for note in (home.lease_path, home.writer_path))

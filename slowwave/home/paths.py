@@ -17,9 +17,10 @@
     |-- editing/             a memory's text while `slowwave edit` has it open
     |-- named-homes           homes of earlier versions that were named to the user, a path a line
     |-- connections.json    the coding agents that are connected, and the folders made for them
-    |-- writer.lock          held by the one process that writes the store
+    |-- run.lock             the lease of the one run that is at work
+    |-- writer.lock          held by whoever changes the store, for one commit
     |-- writer.next          held by a run that waits for it
-    |-- writer.json          which process that is, while it writes
+    |-- run.json, writer.json   which process holds them
     `-- recording.lock       held for a moment by the one process that records messages
 
 Any process may commit to the journal. Only the holder of the writer lock changes the store
@@ -123,6 +124,11 @@ class Home:
     def writer_path(self) -> Path:
         """Names the process that writes the store. A killed one leaves it behind, and the next one replaces it."""
         return self.root / "writer.json"
+
+    @property
+    def lease_path(self) -> Path:
+        """Names the process of the run that is at work, as `writer_path` does."""
+        return self.root / "run.json"
 
     @property
     def next_path(self) -> Path:

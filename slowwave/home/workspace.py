@@ -4,7 +4,7 @@ The language model's client is imported and opened only where it is asked for: e
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,7 +16,7 @@ import polars as pl
 from slowwave.embeddings import Embedder, base_of, open_embedder
 from slowwave.errors import ConfigError, ContractError, NotFoundError, OutputError, TransientError
 from slowwave.home.centroids import centroids
-from slowwave.home.lock import writing
+from slowwave.home.lock import COMMIT_SECONDS, leasing, writing
 from slowwave.home.lost_segments import loss_note, lost_segments
 from slowwave.home.paths import Home, open_home
 from slowwave.home.spaces import wanted_space
@@ -24,7 +24,7 @@ from slowwave.home.stored_embedder import embedder_of
 from slowwave.home.swept import ADVICE, keep_fresh, needs_sweep
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.vectors import take_over_vectors
-from slowwave.journal.catalogue import EventRows, encode_plan
+from slowwave.journal.catalogue import EventRows, encode, encode_plan
 from slowwave.journal.changes import collapse
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.fold import fold
@@ -119,11 +119,28 @@ class Workspace:
         self.store, self.embedder = renewed_store(self.home, self.store, self.embedder)
         return pending.problems
 
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """The writer lock for one change of the store, with what others committed meanwhile applied.
+
+        Raises:
+            BusyError: an edit is being written for longer than `COMMIT_SECONDS`.
+        """
+        with writing(self.home, work="run", patience_seconds=COMMIT_SECONDS):
+            yield
+
     def commit_plan(self, plan: EventRows, *, now: datetime | None = None) -> dict[str, int]:
-        """Commits a plan as one segment, with the counts of topics that it changes, and applies it; rows by kind."""
-        parts = with_counts(self.store, plan)
-        if parts:
-            self.commit(encode_plan(parts), now=now or self.clock())
+        """Commits a plan as one segment, with the counts of topics that it changes, and applies it; rows by kind.
+
+        What rests on a memory that somebody changed since it was read is left out, and counted in `changed_meanwhile`:
+        it stays pending, and the next run reads it anew.
+        """
+        with self.writing():
+            kept, self.changed_meanwhile = without_changed(plan, self._changed_by_others())
+            self.take_up()
+            parts = with_counts(self.store, kept)
+            if parts:
+                self.commit(encode_plan(parts), now=now or self.clock())
         return {kind: rows.height for kind, rows in parts.items()}
 
     def commit(self, events: pl.DataFrame, now: datetime) -> int:
@@ -131,21 +148,30 @@ class Workspace:
 
         After the commit nothing is lost: if applying is cut off, the next writer applies the segment.
         """
-        segment = self.home.journal.commit(events, now=now)
-        if segment is None:
-            return 0
-        self.until_committed.close()
-        # what another process committed meanwhile comes first, as in a rebuild
-        pending = sorted({*self._others(), segment.segment_id})
-        apply_segments(self.home.journal, self.store, pending, embed=self._embed)
-        self.last_segment = pending[-1]
-        return segment.event_count
+        with self.writing():
+            segment = self.home.journal.commit(events, now=now)
+            if segment is None:
+                return 0
+            self.until_committed.close()
+            # what another process committed meanwhile comes first, as in a rebuild
+            pending = sorted({*self._others(), segment.segment_id})
+            apply_segments(self.home.journal, self.store, pending, embed=self._embed)
+            self.last_segment = pending[-1]
+            return segment.event_count
 
     def take_up(self) -> None:
         """Applies what other processes committed meanwhile."""
-        if pending := sorted(self._others()):
-            apply_segments(self.home.journal, self.store, pending)
-            self.last_segment = pending[-1]
+        with self.writing():
+            if pending := sorted(self._others()):
+                apply_segments(self.home.journal, self.store, pending)
+                self.last_segment = pending[-1]
+
+    def _changed_by_others(self) -> list[str]:
+        """The memories that others changed since this workspace last looked at the journal."""
+        events = self.home.journal.read(sorted(self._others())).events
+        changes = events.filter(~pl.col("kind").is_in([*MAKING, *USING]))
+        names = changes["payload"].str.json_path_match("$.cell_id")
+        return names.drop_nulls().unique().to_list()
 
     @property
     def _embed(self) -> Embed | None:
@@ -158,7 +184,35 @@ class Workspace:
 
     def refresh_vectors(self) -> dict[str, int]:
         """`refresh_vectors` of this workspace."""
-        return refresh_vectors(self.store, self.embedder)
+        return refresh_vectors(self.store, self.embedder, holding=self.writing)
+
+
+MAKING = frozenset(
+    {
+        *("turn.recorded", "source.recorded", "chunk.cut", "chunk.gated", "chunk.extracted", "chunk.failed"),
+        *("cell.extracted", "cell.imported", "topic.opened", "night.completed", "space.fitted"),
+    }
+)
+"""Kinds of events that make something new, or settle what was read: they change no memory that is there."""
+
+USING = frozenset({"usage.recorded", "usage.folded", "cell_usage.folded"})
+"""Kinds of events that count a use: the memory stays what it is."""
+
+
+def without_changed(plan: EventRows, changed: list[str]) -> tuple[EventRows, int]:
+    """The rows of a plan that name no changed memory, and the number of the others.
+
+    What makes a new row stays in any case: a memory that was just read is not lost because its neighbour changed.
+    """
+    if not changed:
+        return plan, 0
+    kept: EventRows = {}
+    for kind, rows in plan.items():
+        if kind in MAKING or rows.is_empty():
+            kept[kind] = rows
+        else:
+            kept[kind] = rows.filter(~encode(kind, rows)["payload"].str.contains_any(changed))
+    return kept, sum(rows.height - kept[kind].height for kind, rows in plan.items())
 
 
 def vectors_or_none(embedder: Embedder, notes: list[str] | None = None) -> Embed:
@@ -176,8 +230,15 @@ def vectors_or_none(embedder: Embedder, notes: list[str] | None = None) -> Embed
     return embed
 
 
-def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
+def refresh_vectors(
+    store: Store,
+    embedder: Embedder | None,
+    *,
+    holding: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> dict[str, int]:
     """Computes vectors that are missing (new rows, or an embedder that was down) and topics' centroids.
+
+    `holding` takes the writer lock for each write: texts are embedded without it, which may take long.
 
     Returns rows embedded, by table, and `failed` for texts that the embedder refused.
 
@@ -195,7 +256,8 @@ def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
             embedded = embedder.embed_documents(part["text"].to_list())
             rows = part.select(part.columns[0], vector=pl.Series(embedded.vectors))
             kept = rows.with_row_index("row").filter(~pl.col("row").is_in([*embedded.failures])).drop("row")
-            store.put_vectors(table, kept)
+            with holding():
+                store.put_vectors(table, kept)
             done[table] = done.get(table, 0) + kept.height
             done["failed"] = done.get("failed", 0) + len(embedded.failures)
             progress(f"embed {table}", looked_at, len(missing))
@@ -203,7 +265,8 @@ def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
                 give_memory_back()
     if stale := store.without_centroid():
         means = centroids(store.rows("cells", ["topic_id", "vector"], column("topic_id").isin(stale)))
-        store.put_vectors("topics", means.rename({"vector": "centroid"}), column="centroid")
+        with holding():
+            store.put_vectors("topics", means.rename({"vector": "centroid"}), column="centroid")
     return done
 
 
@@ -231,10 +294,11 @@ _OPEN: dict[Path, Workspace] = {}
 
 @contextmanager
 def open_workspace(
-    path: Home | Path | str | None = None, *, clock: Clock = wall_clock
+    path: Home | Path | str | None = None, *, clock: Clock = wall_clock, is_alone: bool = False
 ) -> Iterator[Workspace]:
-    """A workspace under the writer lock, with everything that is committed applied.
+    """A workspace of a run, with everything that is committed applied: it takes the writer lock for each commit.
 
+    With `is_alone` it holds that lock for its whole time, so that nobody edits beside it.
     Opened again within one process, it is the same one, with the clock of the first opening: who lives through
     other days than today (a simulation) opens it around its nights with a clock of its own.
 
@@ -247,8 +311,12 @@ def open_workspace(
     if key in _OPEN:
         yield _OPEN[key]
         return
-    with writing(home, patience_seconds=home.settings.edits.lock_seconds):
-        workspace = workspace_of(home, clock=clock)
+    with ExitStack() as held:
+        held.enter_context(leasing(home))
+        with writing(home, work="run", patience_seconds=COMMIT_SECONDS):
+            workspace = workspace_of(home, clock=clock)
+        if is_alone:
+            held.enter_context(writing(home, work="run", patience_seconds=COMMIT_SECONDS))
         workspace.store.hold_tables()
         if home.settings.llm.provider == "none":
             workspace.notes.append("No language model is configured; the stages ran without one.")

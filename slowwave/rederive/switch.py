@@ -58,7 +58,7 @@ def switch(home: str, *, dry_run: bool) -> Derivation:
     side = beside(living)
     if read_state(side) is None:
         raise NotFoundError(NONE_THERE)
-    with open_workspace(living) as work, writing(side):
+    with open_workspace(living, is_alone=True) as work, writing(side):
         state = read_state(side)
         if state is None:
             raise NotFoundError(NONE_THERE)

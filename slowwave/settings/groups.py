@@ -326,7 +326,7 @@ class EditSettings(Group):
     """Edits by a person: remember, correct, confirm, forget, erase, resolve."""
 
     lock_seconds: Amount = setting(
-        10.0, "How long an edit waits while another process writes, and a run while an edit is written."
+        10.0, "How long an edit waits for the writer lock, which a run holds for each of its commits."
     )
     tombstones_a_memory: int = setting(
         3, "Nearest deleted memories that a new one is held against.", ge=1, le=20

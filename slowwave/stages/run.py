@@ -16,7 +16,7 @@ from slowwave.errors import TransientError
 from slowwave.home.paths import Home
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.workspace import Workspace, apply_pending, refresh_vectors
-from slowwave.journal.catalogue import EventRows, encode_plan
+from slowwave.journal.catalogue import EventRows
 from slowwave.llm import LLM, Outcome, Request
 from slowwave.progress import progress
 from slowwave.schemas.ledger import Ledger, LedgerLine
@@ -44,10 +44,16 @@ def fold_journal(home: Home, store: Store) -> list[str]:
 def optimize(workspace: Workspace) -> pl.DataFrame:
     """Compacts and indexes all tables under the writer lock; a row a table."""
     settings = workspace.settings.store
-    return workspace.store.optimize(
-        vector_index_rows=settings.vector_index_rows,
-        keep_versions=timedelta(hours=settings.keep_versions_hours),
-    )
+    with workspace.writing():
+        return workspace.store.optimize(
+            vector_index_rows=settings.vector_index_rows,
+            keep_versions=timedelta(hours=settings.keep_versions_hours),
+        )
+
+
+def commit_plan(workspace: Workspace, plan: EventRows, now: datetime) -> dict[str, int]:
+    """Commits a plan as one segment and folds it into the store; rows by kind."""
+    return workspace.commit_plan(plan, now=now)
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ class Steps:
     """The steps of a stage that reach the outside world: plain functions, or Prefect tasks of the same names."""
 
     commit: Callable[[Workspace, pl.DataFrame, datetime], int] = Workspace.commit
+    commit_plan: Callable[[Workspace, EventRows, datetime], dict[str, int]] = commit_plan
     embed: Callable[[Workspace], dict[str, int]] = Workspace.refresh_vectors
     ask: Callable[[LLM, Sequence[Request], str, int], list[Outcome]] = ask_model
     optimize: Callable[[Workspace], pl.DataFrame] = optimize
@@ -66,6 +73,9 @@ class Steps:
 
 
 PLAIN = Steps()
+
+CHANGED = "changed by somebody meanwhile: read anew by the next run"
+"""Why a row of a plan was left out."""
 
 
 class Stage:
@@ -119,10 +129,12 @@ class Stage:
 
     def commit(self, plan: EventRows) -> None:
         """Commits a plan as one segment; a dry run only counts it."""
-        parts = with_counts(self.store, plan)
-        self.count(**{kind: rows.height for kind, rows in parts.items()})
-        if parts and not self.report.dry_run:
-            self.steps.commit(self.workspace, encode_plan(parts), self.now)
+        if self.report.dry_run:
+            parts = with_counts(self.store, plan)
+            self.count(**{kind: rows.height for kind, rows in parts.items()})
+        elif any(rows.height for rows in plan.values()):
+            self.count(**self.steps.commit_plan(self.workspace, plan, self.now))
+            self.reject(CHANGED, self.workspace.changed_meanwhile)
 
     def refresh_vectors(self) -> None:
         """Embeds what lacks a vector; an embedder that is away leaves it waiting, and that is said."""

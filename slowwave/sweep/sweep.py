@@ -55,7 +55,7 @@ def open_sweep(home: str, *, dry_run: bool, steps: Steps) -> Iterator[Stage]:
         InputError: an erase was cut off; or a sweep was, and this is a dry run.
     """
     started = time.monotonic()
-    with open_workspace(home) as work:
+    with open_workspace(home, is_alone=True) as work:
         if work.home.erase_path.exists():
             raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
         if dry_run and work.home.redact_path.exists():

@@ -1,4 +1,4 @@
-"""Which memories may enter core memory, and who chooses among them: the model, or without one their use."""
+"""Candidates for core memory, and the choice among them: by the model, or without one by their use."""
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from slowwave.home.core_memory import (
     of_persons,
     outdated_lines,
 )
-from slowwave.home.hand_edits import noted, take_in_hand_edits
+from slowwave.home.hand_edits import ingest_hand_edits, noted
 from slowwave.journal.plan import Plan
 from slowwave.llm import Request
 from slowwave.prompting.files import promote_prompt
@@ -62,10 +62,10 @@ NO_MODEL = (
 
 
 @step
-def take_in_edits(run: StageRun) -> None:
+def ingest_edits(run: StageRun) -> None:
     """Commits what a person changed in `MEMORY.md` before it is written again; a dry run only says so."""
     if not run.report.dry_run:
-        note = take_in_hand_edits(run.workspace)
+        note = ingest_hand_edits(run.workspace)
     else:
         edits = hand_edits(run.workspace.home, run.store)
         note = noted(edits) if edits else ""

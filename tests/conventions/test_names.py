@@ -58,19 +58,27 @@ def test_prompts_are_named_verb_object_and_version():
     assert [path.name for path in files if not PROMPT_NAME.fullmatch(path.name)] == []
 
 
-def test_a_task_file_holds_a_task():
-    files = [module for module in modules("tasks") if not module.path.endswith("__init__.py")]
-    marked = [
-        module.path
-        for module in files
-        if any(
-            dotted(mark.func if isinstance(mark, ast.Call) else mark) == "task"
-            for function in functions(module)
-            for mark in function.decorator_list
-        )
-    ]
-    assert files
-    assert marked == [module.path for module in files]
+PLUMBING = {"call", "commit", "embed_missing", "open_stage", "publish", "publish_page", "run_name", "steps"}
+"""What a flow calls to run its steps; commit and embedding are tasks of their own inside."""
+
+
+def test_a_function_that_a_flow_calls_is_a_step_or_a_question_of_yes_and_no():
+    marked = {
+        function.name
+        for module in modules("tasks")
+        for function in functions(module)
+        for mark in function.decorator_list
+        if dotted(mark.func if isinstance(mark, ast.Call) else mark) in ("step", "task")
+    }
+    called = {
+        name.name
+        for module in modules("flows")
+        for node in module.nodes
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tasks")
+        for name in node.names
+    }
+    assert {name for name in called - marked - PLUMBING if not name.startswith(("has_", "is_"))} == set()
+    assert len(called & marked) > 20
 
 
 def test_a_flow_is_a_story_of_at_most_sixty_lines():

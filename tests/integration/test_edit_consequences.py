@@ -18,7 +18,7 @@ from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import CATALOGUE
 from tests.integration.test_edits import OWNER, assert_rebuilds, found, known, two_ports
-from tests.integration.test_home import another_writer
+from tests.integration.test_locks import another_writer
 from tests.made_once import fill
 from tests.rows import NOW, events, row
 from tests.scripted_model import store_of, write_chat, write_settings

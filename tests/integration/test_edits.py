@@ -19,11 +19,11 @@ from slowwave import Memory
 from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.commands import edits
 from slowwave.errors import BusyError, InputError, NotFoundError
-from slowwave.home.lock import writing
+from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
-from tests.integration.test_home import another_writer
+from tests.integration.test_locks import another_writer
 from tests.made_once import fill
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import ScriptedModel, store_of, tables, write_chat, write_settings
@@ -375,7 +375,7 @@ def test_edits_wait_for_another_writer_and_then_say_who_it_is(memory, folder):
     said = memory.remember("The kiln is blue.", now=NOW)
     with another_writer(folder), pytest.raises(BusyError, match="another run is writing"):
         memory.confirm(said.cell_id)
-    with writing(open_home(folder)), pytest.raises(BusyError, match="a run in this program"):
+    with rewriting(open_home(folder)), pytest.raises(BusyError, match="a run in this program"):
         memory.forget(said.cell_id)
     assert memory.confirm(said.cell_id).cell_id == said.cell_id
 

@@ -22,7 +22,7 @@ from slowwave.journal.catalogue import encode
 from slowwave.journal.segments import Journal
 from slowwave.schemas.tables import frame_schema
 from slowwave.schemas.text_columns import ORIGINS, text_columns
-from tests.integration.test_home import another_writer
+from tests.integration.test_locks import another_writer
 from tests.made_once import fill
 from tests.rows import NOW, row, rows
 from tests.scripted_model import store_of, tables, write_chat, write_settings

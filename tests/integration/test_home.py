@@ -4,10 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +11,8 @@ import polars as pl
 import pytest
 
 from slowwave.embeddings import open_embedder
-from slowwave.errors import BusyError, ConfigError, ContractError
-from slowwave.home.lock import Work, writing
+from slowwave.errors import ConfigError, ContractError
+from slowwave.home.lock import writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import Workspace, apply_pending, open_workspace
 from slowwave.journal.catalogue import encode
@@ -48,131 +44,7 @@ def cell(key: str, content: str, **given: str) -> pl.DataFrame:
     ))  # fmt: skip
 
 
-# the writer lock
-
-HOLDER = """
-import sys, time
-from slowwave.home.lock import writing
-from slowwave.home.paths import open_home
-with writing(open_home(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(120)
-"""
-
-
-@contextmanager
-def another_writer(home: Path) -> Iterator[subprocess.Popen[str]]:
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(home)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        yield holder
-    finally:
-        holder.kill()
-        holder.wait(30)
-        if holder.stdout is not None:
-            holder.stdout.close()
-
-
-@pytest.mark.processes
-def test_while_one_process_writes_another_is_told_who_does(folder: Path):
-    with another_writer(folder) as holder:
-        with pytest.raises(BusyError, match=f"process {holder.pid} since"), writing(open_home(folder)):
-            pass
-        with pytest.raises(BusyError), open_workspace(folder):
-            pass
-        assert not (folder / "store").exists()
-
-
-@pytest.mark.processes
-def test_a_holder_that_is_killed_lets_go_at_once(folder: Path):
-    with another_writer(folder) as holder:
-        os.kill(holder.pid, signal.SIGKILL)
-        holder.wait(30)
-        with writing(open_home(folder)):
-            assert f'"pid": {os.getpid()}' in (folder / "writer.json").read_text()
-        assert not (folder / "writer.json").exists()
-
-
-@pytest.mark.processes
-def test_a_process_may_take_its_own_lock_again_and_holds_it_until_the_last_one_ends(folder: Path):
-    home = open_home(folder)
-    probe = [sys.executable, "-c", HOLDER.replace("time.sleep(120)", ""), str(folder)]
-    with writing(home):
-        with writing(home):
-            pass
-        assert home.writer_path.exists()
-        held = subprocess.run(probe, capture_output=True, text=True, check=False, timeout=60)
-        assert "BusyError" in held.stderr
-    assert subprocess.run(probe, capture_output=True, text=True, check=False, timeout=60).stdout == "held\n"
-
-
-def test_two_threads_of_a_process_never_write_at_once(folder: Path):
-    home, wrote = open_home(folder), threading.Event()
-
-    def another(work: Work) -> str:
-        told: list[str] = []
-
-        def run() -> None:
-            try:
-                with writing(home, work=work, patience_seconds=30, waits_for_runs=True):
-                    told.append("wrote" if wrote.is_set() else "wrote too soon")
-            except BusyError as error:
-                told.append(str(error))
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join(0.2)
-        if thread.is_alive():
-            wrote.set()
-            edit.close()
-            thread.join(60)
-        return told[0]
-
-    edit = ExitStack()
-    for work in ("run", "edit"):
-        with writing(home):
-            assert "a run in this program" in another(work)
-        wrote.clear()
-        edit.enter_context(writing(home, work="edit"))
-        assert another(work) == "wrote"
-    assert not home.writer_path.exists()
-
-
-def test_an_edit_lets_a_run_go_first_that_waits(folder: Path):
-    home, told = open_home(folder), list[str]()
-
-    def run() -> None:
-        with writing(home, patience_seconds=30):
-            told.append("run")
-
-    waiting = threading.Thread(target=run)
-    with writing(home, work="edit"):
-        waiting.start()
-        deadline = time.monotonic() + 30
-        while not home.next_path.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    with suppress(BusyError), writing(home, work="edit"):  # as one of many that would keep it out
-        told.append("edit")
-    waiting.join(30)
-    assert told[0] == "run"
-    with writing(home, work="edit"):
-        told.append("edit")
-    assert told[-1] == "edit"
-
-
-def test_a_lock_is_let_go_when_the_work_fails(folder: Path):
-    with pytest.raises(RuntimeError), writing(open_home(folder)):
-        raise RuntimeError
-    with writing(open_home(folder)):
-        pass
-
-
-def test_a_home_that_cannot_be_a_folder_asks_for_another_configuration(tmp_path: Path):
-    (tmp_path / "home").write_text("a file")
-    with pytest.raises(ConfigError, match="is not a folder"), writing(open_home(tmp_path / "home")):
-        pass
+# the workspace
 
 
 def test_a_workspace_opened_again_is_the_same_one_and_ends_with_the_first(folder: Path):
@@ -538,7 +410,7 @@ def test_a_new_home_and_an_export_are_this_users_alone(tmp_path: Path, first: st
             elif first == "record":
                 memory.record([{"session_id": "s", "role": "user", "text": "The port is 6002."}])
             else:
-                with writing(open_home(home), work="edit"):
+                with writing(open_home(home)):
                     pass
             assert home.stat().st_mode & 0o777 == 0o700
             if first == "remember":

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slowwave.entrypoints.harness.state import Work, hook_state, read_accepted, write_accepted
-from slowwave.home.lock import writing
+from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.language.tokens import count_tokens
 from slowwave.memory import Memory
@@ -346,7 +346,7 @@ def test_the_messages_of_a_harness_without_transcripts_are_recorded_once(served,
 def test_while_a_night_writes_a_transcript_waits(served, home, tmp_path):
     transcript = Transcript(tmp_path, "waits")
     transcript.user("The shelf of the waiting hour is number 4.")
-    with writing(open_home(home), patience_seconds=20):  # what the test before recorded may be folded still
+    with rewriting(open_home(home), patience_seconds=20):  # what the test before recorded may be folded still
         post(served, "claude-code", "Stop", session="waits", transcript=str(transcript.path))
         time.sleep(0.5)
         assert [work.session_id for work in read_accepted(home)] == ["waits"]

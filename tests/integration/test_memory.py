@@ -18,7 +18,7 @@ from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.errors import InputError, NotFoundError, TransientError
-from slowwave.home.lock import writing
+from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
@@ -27,7 +27,7 @@ from slowwave.recall.reader import LAG, NO_STORE
 from slowwave.recall.search import NOTHING_ELSE
 from slowwave.schemas.search import Filters
 from slowwave.store import open_store
-from tests.integration.test_home import another_writer
+from tests.integration.test_locks import another_writer
 from tests.rows import NOW, row, rows
 from tests.scripted_model import segments, store_of, tables, write_chat, write_settings
 
@@ -149,7 +149,7 @@ def test_the_first_memory_of_a_home_may_be_said_while_another_process_writes(mem
 
 def test_while_a_run_of_this_program_writes_the_store_is_left_alone(memory, folder):
     memory.remember("The kiln is blue.", now=NOW)
-    with writing(open_home(folder)):
+    with rewriting(open_home(folder)):
         waits = memory.remember("Invoices are due on Friday.", now=NOW)
         assert not waits.is_searchable
         memory.close()  # beside the run it goes on waiting, and an answer says so
@@ -165,7 +165,7 @@ def test_while_a_run_of_this_program_writes_the_store_is_left_alone(memory, fold
 def test_a_process_that_stays_finds_a_statement_before_it_is_in_the_store(memory, folder):
     memory.remember("The kiln is blue.", now=NOW)
     memory.warm(is_served=True)
-    with writing(open_home(folder)):  # a run at work
+    with rewriting(open_home(folder)):  # a run at work
         said = memory.remember("Invoices are due on Friday.", entities=["invoices"], now=NOW)
         assert (said.is_searchable, said.notes) == (True, ())
         assert (
@@ -192,7 +192,7 @@ def test_a_process_that_stays_finds_a_statement_before_it_is_in_the_store(memory
 
 def test_what_a_killed_program_had_recorded_is_noted_and_added_by_the_next_one(memory, folder):
     memory.remember("The kiln is blue.", now=NOW)
-    with writing(open_home(folder)):
+    with rewriting(open_home(folder)):
         Memory(folder).remember("Invoices are due on Friday.", now=NOW)  # never closed
     with Memory(folder, records_usage=False) as next_one:
         assert LAG in next_one.search("invoices", now=NOW).notes
@@ -208,7 +208,7 @@ def test_what_a_killed_program_had_recorded_is_noted_and_added_by_the_next_one(m
 def test_while_the_embedder_is_away_it_is_found_by_its_words(memory, folder, monkeypatch):
     memory.remember("The kiln is blue.", now=NOW)
 
-    def away(*_: object) -> None:
+    def away(*_: object, **__: object) -> None:
         raise TransientError("the embedder does not answer")
 
     with monkeypatch.context() as broken:

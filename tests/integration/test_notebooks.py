@@ -224,9 +224,9 @@ def test_settings_that_cannot_be_used_are_told_and_not_raised(monkeypatch, tmp_p
 
 
 def test_a_writer_at_work_does_not_stop_it(monkeypatch, filled):
-    from slowwave.home.lock import writing
+    from slowwave.home.lock import rewriting
     from slowwave.home.paths import open_home
 
-    with writing(open_home(filled)):
+    with rewriting(open_home(filled)):
         _, names = opened(monkeypatch, "--home", str(filled))
     assert names["by_type"]["count"].sum() == len(SAID)

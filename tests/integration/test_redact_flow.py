@@ -28,7 +28,7 @@ from slowwave.schemas.text_columns import text_columns
 from slowwave.sweep import sweep
 from slowwave.sweep.ids import RECIPES, ids_of
 from tests.integration.test_erase import Cut, killed_after
-from tests.integration.test_home import another_writer
+from tests.integration.test_locks import another_writer
 from tests.rows import NOW
 from tests.scripted_model import (
     ScriptedModel,

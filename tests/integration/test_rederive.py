@@ -19,11 +19,11 @@ from slowwave import Memory
 from slowwave.entrypoints.cli import app
 from slowwave.errors import BusyError, ConfigError, InputError, NotFoundError
 from slowwave.home.derivation import beside
-from slowwave.home.lock import writing
+from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.rederive.pages import markdown
 from slowwave.schemas.derivation import Derivation
-from tests.integration.test_home import another_writer
+from tests.integration.test_locks import another_writer
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
 
@@ -380,7 +380,7 @@ def test_two_at_once_end_with_a_clear_line_and_the_living_home_is_free(home):
         for action in ("derive", "switch", "drop"):
             with pytest.raises(BusyError, match="another run is writing"):
                 rederive.fn(home=str(home), action=action)
-        with writing(open_home(home)):
+        with rewriting(open_home(home)):
             pass
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from flows.ingest import ingest
 from slowwave.entrypoints.cli import app
 from slowwave.errors import BusyError, NotFoundError
-from slowwave.home.lock import writing
+from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.memory import Memory
 from slowwave.readers.places import known_places
@@ -205,7 +205,7 @@ def test_what_changes_while_somebody_writes_the_store_waits_and_is_taken_in_then
     begun, ended = threading.Event(), threading.Event()
 
     def night() -> None:
-        with writing(open_home(home)):
+        with rewriting(open_home(home)):
             begun.set()
             ended.wait(60)
 

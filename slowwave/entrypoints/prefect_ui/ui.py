@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 
 import slowwave
 from slowwave.errors import BusyError, ConfigError, TransientError
-from slowwave.home.lock import writing
+from slowwave.home.lock import leasing
 from slowwave.home.paths import Home, open_home
 
 PROJECT = Path(slowwave.__file__).resolve().parents[1]
@@ -294,7 +294,7 @@ def _close_runs(address: str, home: Home) -> None:
 
     going_on = {"state": {"type": {"any_": [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]}}}
     message = "It was cut off when its worker was stopped. What it committed is kept; run it again."
-    with suppress(BusyError), writing(home), SyncPrefectClient(f"{address}/api") as client:
+    with suppress(BusyError), leasing(home), SyncPrefectClient(f"{address}/api") as client:
         for run in client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(going_on)):
             client.set_flow_run_state(run.id, Crashed(message=message), force=True)
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from slowwave.errors import BusyError, ConfigError, OutputError, SlowwaveError, TransientError
 from slowwave.home.core_memory import write_core
-from slowwave.home.hand_edits import take_in_hand_edits
+from slowwave.home.hand_edits import ingest_hand_edits
 from slowwave.home.lock import writing
 from slowwave.home.lost_segments import waiting_segments
 from slowwave.home.workspace import Workspace, vectors_or_none, wall_clock, workspace_of
@@ -33,7 +33,7 @@ def fold_committed(
     """
     home = reader.home
     try:
-        with writing(home, work="edit", patience_seconds=patience_seconds, makes_home=False):
+        with writing(home, patience_seconds=patience_seconds, makes_home=False):
             if reader.current() is None:
                 workspace_of(home, clock=wall_clock)
             store = reader.current()  # opens the embedder too
@@ -44,7 +44,7 @@ def fold_committed(
                 work.apply_all()
                 run = Stage("reconcile", work, dry_run=False)
                 retire_at_once(run)
-                if take_in_hand_edits(work):
+                if ingest_hand_edits(work):
                     write_core(work)
                 note = embed(work)
             work.store.catch_up()

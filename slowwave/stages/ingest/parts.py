@@ -101,8 +101,8 @@ class Parts:
         if self._run.report.dry_run or not has_turns:
             self._commit()
             return
-        workspace.take_up()  # most of it before, so that little is written while they wait
-        with workspace.until_committed as held:
+        with workspace.writing(), workspace.until_committed as held:  # in this order, as an edit takes them
+            workspace.take_up()  # most of it before, so that little is written while recorders wait
             held.enter_context(recording(workspace.home))
             workspace.take_up()
             self._commit()

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from ulid import ULID
 
 from slowwave.decay.measures import forgetting_of
 from slowwave.errors import ConfigError
-from slowwave.home.lock import writing
+from slowwave.home.lock import leasing, rewriting
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import Workspace, open_workspace, wall_clock
 from slowwave.journal.catalogue import encode, rows_of
@@ -44,15 +44,17 @@ class Night:
 
 @contextmanager
 def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Night]:
-    """Hold the writer lock for the whole night; its stages share one budget.
+    """Hold the lease for the whole night; its stages share one budget.
 
     Raises:
         BusyError: another night or stage is at work.
         ConfigError: the language model cannot be used as configured.
         DamageError: the store is damaged, and `night.damaged_store` says to stop.
     """
-    rescued = _rescue(home, dry_run=dry_run, steps=steps)
-    with open_workspace(home) as workspace:
+    with ExitStack() as held:
+        held.enter_context(leasing(open_home(home)))
+        rescued = _rescue(home, dry_run=dry_run, steps=steps)
+        workspace = held.enter_context(open_workspace(home))
         workspace.require_llm()
         started = workspace.clock()
         workspace.is_introduced = True
@@ -71,7 +73,7 @@ def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Ni
 def _rescue(home: str, *, dry_run: bool, steps: Steps) -> list[str]:
     """Looks through the whole store before any work; one that is damaged is made anew if the settings say so."""
     where = open_home(home)
-    with writing(where, patience_seconds=where.settings.edits.lock_seconds):
+    with rewriting(where):
         remove_damaged(
             where.store_root, until=wall_clock() - timedelta(days=where.settings.store.keep_damaged_days)
         )

@@ -9,7 +9,7 @@ import polars as pl
 from slowwave.embeddings import Embedder, base_id_of, base_of, open_embedder
 from slowwave.errors import ConfigError, DamageError, NotFoundError, TransientError
 from slowwave.home.core_file import write_core_file
-from slowwave.home.lock import writing
+from slowwave.home.lock import rewriting
 from slowwave.home.paths import Home, open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.stored_embedder import base_embedder
@@ -42,7 +42,7 @@ def rebuild_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
 
     Nothing of the living store is needed. One that is damaged, or holds what the journal lost, is moved away whole.
     """
-    with writing(where := open_home(home)):
+    with rewriting(where := open_home(home)):
         living, damage = _open_living(where)
         embedder, note = _embedder(where, living)
         report = StageReport(stage="rebuild", dry_run=dry_run, notes=[note])
@@ -51,7 +51,7 @@ def rebuild_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
 
 def reembed_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
     """Folds the whole journal into a new store, with vectors of the embedder that the settings name."""
-    with writing(where := open_home(home)):
+    with rewriting(where := open_home(home)):
         embedder, note = open_embedder(where.settings.embedding, where.calibration_path)
         report = StageReport(stage="reembed", dry_run=dry_run, notes=[note])
         living = open_store(where.store_root)
