@@ -1,9 +1,24 @@
-"""Extract: chunks become typed memories, page by page in their order; without a model they become raw cells."""
+"""Extract: chunks become typed memories, page by page in their order; without a model they become raw memories."""
 
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.extract.extract import extract_pages, extract_raw, find_chunks
+from tasks.commit import commit
+from tasks.embed import embed_missing
+from tasks.extract.deleted import ask_deleted, find_deleted
+from tasks.extract.extract import (
+    ask_memories,
+    find_chunks,
+    find_lines,
+    find_past,
+    plan_memories,
+    plan_raw,
+    plan_waiting,
+    plan_without_news,
+    rounds_of,
+    worth_reading,
+)
+from tasks.extract.gate import ask_gate, plan_gate
 from tasks.step import open_stage, run_name
 
 
@@ -17,12 +32,27 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
             about pages that are shown what others gave.
     """
     with open_stage("extract", home=home, dry_run=dry_run) as run:
-        chunks = find_chunks(run)
+        chunks = find_chunks(run.reader, has_model=run.model is not None)
+        commit(run, plan_waiting(run.reader, chunks))
         if chunks.is_empty():
             run.skip("no chunk is waiting")
-        elif run.workspace.llm is None:
-            extract_raw(run, chunks)
+        elif run.model is None:
+            commit(run, plan_raw(run.reader, chunks))
         else:
-            extract_pages(run, chunks)
-        run.refresh_vectors()
+            for asked in rounds_of(run.settings, chunks):
+                lines = find_lines(run.reader, asked)
+                commit(run, plan_without_news(run.reader, asked, lines))
+                gated, outcomes = ask_gate(run.model, lines)
+                commit(run, plan_gate(run.reader, asked, gated, outcomes))
+                worth, lines = worth_reading(asked, lines, gated)
+                if worth.height:
+                    past = find_past(run.reader, worth, lines)
+                    read = ask_memories(run.model, run.reader, worth, lines, past)
+                    exact, doubts = find_deleted(run.reader, read.cells)
+                    deleted = ask_deleted(run.model, doubts)
+                    commit(run, plan_memories(run.reader, worth, read, exact, deleted))
+                    embed_missing(run)
+                if run.model.is_away:
+                    break  # the rest waits for the next night
+        embed_missing(run)
     return run.report

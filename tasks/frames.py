@@ -25,6 +25,12 @@ class Frame(pa.DataFrameModel):
         return list(cls.to_schema().columns)
 
     @classmethod
+    def schema(cls) -> pl.Schema:
+        """Names and types of the columns, for a frame that is made from rows."""
+        types = {name: column.dtype.type for name, column in cls.to_schema().columns.items()}
+        return pl.Schema(types)
+
+    @classmethod
     def of(cls, frame: pl.DataFrame) -> DataFrame[Self]:
         """The frame with the columns of the model alone, once they hold what the model says.
 

@@ -18,6 +18,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
+from slowwave.embeddings import Embedder
 from slowwave.home.workspace import Workspace, open_workspace, refresh_vectors
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.settings.tree import Settings
@@ -85,15 +86,18 @@ def step(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Readable:
-    """The store, the settings and the time of a run, for `find_*` steps. It cannot write.
+    """The store, the settings, the time and the embedder of a run, for `find_*` steps. It cannot write.
 
     A plain class and no dataclass: Prefect looks into the fields of a dataclass that is handed to a task.
     """
 
-    def __init__(self, store: StoreReader, settings: Settings, now: datetime) -> None:
+    def __init__(
+        self, store: StoreReader, settings: Settings, now: datetime, embedder: Embedder | None
+    ) -> None:
         self.store = store
         self.settings = settings
         self.now = now
+        self.embedder = embedder
 
 
 class StageRun(Stage):
@@ -102,7 +106,7 @@ class StageRun(Stage):
     @cached_property
     def reader(self) -> Readable:
         """The store as `find_*` steps read it."""
-        return Readable(self.store, self.settings, self.now)
+        return Readable(self.store, self.settings, self.now, self.workspace.embedder)
 
     @cached_property
     def model(self) -> Model | None:

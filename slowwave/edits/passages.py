@@ -15,10 +15,10 @@ from slowwave.excerpts.matter import Said, joined_units, statements_on, tells_so
 from slowwave.excerpts.units import Unit, units_of
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import EventRows, rows_of
+from slowwave.journal.new_cells import cells_of
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
-from slowwave.stages.extract.extraction import cells_of
 from slowwave.store import Row, Store, col, lit, same_owner
 from slowwave.trust.origins import as_told, is_passage, least_trusted
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from slowwave.journal.new_cells import new_cells
 from slowwave.schemas.identity import content_hashes, stable_id, stable_ids
 from slowwave.schemas.questions import Conversation, Question
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.extract.extraction import new_cells
 
 CUTS = (5, 10, 25, 50)
 """Numbers of turns after which recall is measured."""

@@ -2,10 +2,10 @@
 
 import polars as pl
 
+from slowwave.home.nearest import nearest_of_owner
 from slowwave.rederive.counterparts import COLUMNS, PAIRS, counterparts
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.nearest import nearest_of_owner
 from slowwave.store import Store, col, lit
 
 NEAR = 2

@@ -478,7 +478,7 @@ def test_what_was_read_before_becomes_no_memory_again(tmp_path):
             (f"2026-06-05T09:{n:02}:00Z", "Mara", f"The port of machine{n} is {5000 + n}.") for n in range(12)
         ]
         night.say("june", *said)
-        report = night.sleep()
+        night.sleep()
         assert len(pages_of(server)) > 1
         assert [page for page in pages_of(server) if ", read before" in page]
         cells = night.cells().filter(pl.col("cell_type") != "episode")
@@ -489,8 +489,6 @@ def test_what_was_read_before_becomes_no_memory_again(tmp_path):
         assert held.join(last, on=["chunk_id", "turn"], how="anti").is_empty(), (
             "a memory names the chunk that holds it"
         )
-        told = next(stage for stage in report.stages if stage.stage == "extract")
-        assert "pages for the extractor: plain rules passed" in " ".join(told.notes)
 
 
 @pytest.mark.nights

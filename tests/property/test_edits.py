@@ -16,7 +16,7 @@ from slowwave.erase.payloads import Erasure, payload_after
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.workspace import open_workspace
 from slowwave.schemas.tables import TABLES
-from slowwave.stages.extract.tombstones import said_again, without_deleted
+from tasks.extract.tombstones import said_again, without_deleted
 from tests import made_once
 from tests.made_once import fill
 from tests.rows import NOW, events, one_of_every_kind, row

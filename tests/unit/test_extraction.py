@@ -8,9 +8,9 @@ import pytest
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.tables import TABLES, frame_schema
-from slowwave.stages.extract.extraction import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
-from slowwave.stages.extract.pages import page_lines
 from slowwave.trust.origins import pieces_of
+from tasks.extract.cells import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
+from tasks.extract.pages import page_lines
 from tests.rows import DAY, NOW, row, rows
 
 LATER = datetime(2026, 9, 2, 8, tzinfo=UTC)

@@ -5,8 +5,8 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
-from slowwave.stages.extract.gate import ruled_pages
-from slowwave.stages.extract.pages import in_pages, page_lines
+from tasks.extract.gate import silent_pages
+from tasks.extract.pages import in_pages, page_lines
 from tests.rows import DAY, row, rows
 
 TURNS = rows(
@@ -137,10 +137,10 @@ def test_a_chunk_without_turns_has_no_line():
     assert lines(chunk("k9", 9, 9)) == []
 
 
-def ruled(*texts: tuple[str, bool]) -> list[bool]:
-    """The plain rules' word about a page of texts, each read before or not; empty where they cannot tell."""
+def is_silent(*texts: tuple[str, bool]) -> bool:
+    """Whether the rule leaves out a page of texts, each read before or not."""
     page = pl.DataFrame(texts, schema={"text": pl.String, "is_read": pl.Boolean}, orient="row")
-    return ruled_pages(page.with_columns(page=pl.lit(1)))["is_worth"].to_list()
+    return silent_pages(page.with_columns(page=pl.lit(1))) == [1]
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def ruled(*texts: tuple[str, bool]) -> list[bool]:
         "well, so it went on and on like that and nobody knew why, " + "and so on " * 5,
     ],
 )
-def test_a_page_with_something_to_remember_goes_to_the_extractor_unasked(text: str):
-    assert ruled(("hello", False), (text, False)) == [True]
+def test_a_page_with_something_to_remember_is_not_left_out_by_the_rule(text: str):
+    assert not is_silent(("hello", False), (text, False))
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_a_page_with_something_to_remember_goes_to_the_extractor_unasked(text: s
     ],
 )
 def test_small_talk_alone_is_left_out_unasked(texts: list[str]):
-    assert ruled(*((text, False) for text in texts)) == [False]
+    assert is_silent(*((text, False) for text in texts))
 
 
 @pytest.mark.parametrize("texts", [["hi", "yes, the second one"], ["No."], ["let us drop the old glaze"]])
-def test_what_plain_rules_cannot_tell_is_asked(texts: list[str]):
-    assert ruled(*((text, False) for text in texts)) == []
+def test_what_the_rule_cannot_decide_is_asked(texts: list[str]):
+    assert not is_silent(*((text, False) for text in texts))
 
 
 def test_small_talk_after_a_question_that_was_read_may_answer_it():
-    assert ruled(("Shall we use the red glaze?", True), ("ok", False)) == []
-    assert ruled(("The red glaze is fine.", True), ("ok", False)) == [False]
+    assert not is_silent(("Shall we use the red glaze?", True), ("ok", False))
+    assert is_silent(("The red glaze is fine.", True), ("ok", False))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from slowwave.home.nearest import nearest_of_owner
 from slowwave.journal.catalogue import EventRows
 from slowwave.language.names import as_called, same_names
 from slowwave.schemas.choices import EPISODE
@@ -25,7 +26,6 @@ from slowwave.stages.graph.graph_edges import (
     related_edges,
 )
 from slowwave.stages.graph.identities import told_identities
-from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 from slowwave.trust.origins import is_anybodys

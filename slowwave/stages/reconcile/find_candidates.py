@@ -6,10 +6,10 @@ Nothing is decided here. What a list finds is a reason to look, never a reason t
 import polars as pl
 
 from slowwave.chains.stored import PAIR
+from slowwave.home.nearest import nearest_of_owner
 from slowwave.language.text import full_text_queries
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.reconcile.candidates import best_of_later, fuse_candidates
 from slowwave.stages.reconcile.pairs import judged_pairs
 from slowwave.stages.reconcile.related import SHOWN_FACTS, TOLD_FACTS, related, word_weights

@@ -7,17 +7,30 @@ that holds nothing else is not asked about.
 import polars as pl
 
 from slowwave.schemas.moments import first_of
+from slowwave.schemas.table_parts import Timestamp, nullable
 from slowwave.schemas.tables import OWNER
+from tasks.frames import Frame
 
 FULL_PAGE = 1.2
 """A page may hold so many times the tokens wanted, so that a session is cut evenly and leaves no small rest."""
 
 POSITION = ["first_turn_index", "first_char", "chunk_id"]
 
-LINE = [
-    "page", "turn_number", "turn_id", "chunk_id", "is_read", "role", "speaker", "origin", "event_time", "text",
-    "content",
-]  # fmt: skip
+
+class Lines(Frame):
+    """Lines of pages: turns or parts of turns, numbered from 1 a page; `content` is the whole turn."""
+
+    page: int
+    turn_number: int
+    turn_id: str
+    chunk_id: str
+    is_read: bool
+    role: str
+    speaker: str = nullable()
+    origin: str
+    event_time: Timestamp
+    text: str
+    content: str
 
 
 def in_pages(chunks: pl.DataFrame, *, page_tokens: int, overlap_tokens: int) -> pl.DataFrame:
@@ -60,7 +73,7 @@ def page_lines(chunks: pl.DataFrame, turns: pl.DataFrame, read: pl.DataFrame) ->
     `chunks` has `page`; `turns` are those of the chunks, and `read` the chunks of their sessions that were read
     already. A turn that was recorded anew after a chunk was read is new. A chunk without anything new has no line.
 
-    Returns the columns `LINE`, sorted by page and number; `content` is that of the whole turn, and `chunk_id` the
+    Returns the columns of `Lines`, sorted by page and number; `content` is that of the whole turn, and `chunk_id` the
     page's first chunk that holds the line.
     """
     mine = _spans(chunks, turns).join(chunks.select("chunk_id", "page"), on="chunk_id", how="inner")
@@ -87,7 +100,7 @@ def page_lines(chunks: pl.DataFrame, turns: pl.DataFrame, read: pl.DataFrame) ->
             text=pl.col("content").str.slice(pl.col("begin"), pl.col("end") - pl.col("begin")),
             turn_number=pl.int_range(1, pl.len() + 1).over("page"),
         )
-        .select(LINE)
+        .select(Lines.names())
     )
 
 

@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 
 from slowwave.chains.stored import EXTRACTED
+from slowwave.home.nearest import nearest_of_owner
 from slowwave.language.text import CHARACTERS_A_TOKEN
 from slowwave.schemas.moments import first_of
 from slowwave.schemas.tables import OWNER, frame_schema
-from slowwave.stages.nearest import nearest_of_owner
-from slowwave.stages.run import Stage
 from slowwave.store import Expr, col, lit, same_owner
 from slowwave.trust.origins import rank_of
+from tasks.step import Readable
 
 SHOWN = [
     "cell_type",
@@ -59,11 +59,11 @@ class Before:
         )
 
 
-def before_page(run: Stage, page: pl.DataFrame, lines: pl.DataFrame) -> Before:
+def before_page(reader: Readable, page: pl.DataFrame, lines: pl.DataFrame) -> Before:
     """Collect the past of one page: its chunks (of one session) and its lines."""
-    settings = run.settings.night
+    settings = reader.settings.night
     past = _past_of(page, lines)
-    told = run.store.rows("cells", _READ, past & (col("session_id") == lit(str(page["session_id"][0]))))
+    told = reader.store.rows("cells", _READ, past & (col("session_id") == lit(str(page["session_id"][0]))))
     read_turns = lines.filter("is_read")["turn_id"].to_list()
     rests = (
         pl.col("evidence").list.set_intersection(read_turns).list.len() > 0
@@ -71,18 +71,18 @@ def before_page(run: Stage, page: pl.DataFrame, lines: pl.DataFrame) -> Before:
         else pl.lit(value=False)
     )
     repeated = told.filter(rests).sort("event_time", "cell_id", descending=True)
-    near = _nearest(run, page, lines, past)
+    near = _nearest(reader, page, lines, past)
     known = (
         pl.concat([repeated, near], how="diagonal")
         .unique("cell_id", keep="first", maintain_order=True)
         .head(settings.known_cells)
     )
-    named = _topic_names(run, pl.concat([known, near]))
+    named = _topic_names(reader, pl.concat([known, near]))
     rest = told.join(known, on="cell_id", how="anti").sort("event_time", "cell_id", descending=True)
     return Before(
-        known=_numbered(run, known),
+        known=_numbered(reader, known),
         earlier=_newest(rest["content"], most=settings.earlier_tokens),
-        topics=_with_frequent(run, named, past),
+        topics=_with_frequent(reader, named, past),
         told=pl.concat([known, rest], how="diagonal").select("content", "origin"),
     )
 
@@ -99,9 +99,9 @@ def _past_of(page: pl.DataFrame, lines: pl.DataFrame) -> Expr:
     return (col("status") == lit("active")) & EXTRACTED & before & same_owner(page.head(1))
 
 
-def _nearest(run: Stage, page: pl.DataFrame, lines: pl.DataFrame, past: Expr) -> pl.DataFrame:
+def _nearest(reader: Readable, page: pl.DataFrame, lines: pl.DataFrame, past: Expr) -> pl.DataFrame:
     """Memories nearest to what each chunk of the page says, best first; none without an embedder."""
-    embedder, settings = run.workspace.embedder, run.settings.night
+    embedder, settings = reader.embedder, reader.settings.night
     if embedder is None:
         return pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _READ})
     texts = lines.group_by("chunk_id", maintain_order=True).agg(text=pl.col("text").str.join("\n"))
@@ -109,38 +109,38 @@ def _nearest(run: Stage, page: pl.DataFrame, lines: pl.DataFrame, past: Expr) ->
     vectors = np.asarray(embedder.embed_documents(asked["text"].to_list()).vectors)
     most = max(settings.known_cells, NEAR_NAMES * settings.topic_names)
     asked = asked.select("chunk_id", *OWNER, vector=pl.Series(vectors))
-    near = nearest_of_owner(run.store, "cells", asked, k=most, where=past)
+    near = nearest_of_owner(reader.store, "cells", asked, k=most, where=past)
     best = near.group_by(cell_id="target_id").agg(pl.col("similarity").max())
-    cells = run.store.by_key("cells", best["cell_id"], _READ)
+    cells = reader.store.by_key("cells", best["cell_id"], _READ)
     ranked = cells.join(best, on="cell_id", how="inner")
     return ranked.sort("similarity", "cell_id", descending=[True, False]).drop("similarity")
 
 
-def _numbered(run: Stage, known: pl.DataFrame) -> pl.DataFrame:
-    names = _names_of(run, known)
+def _numbered(reader: Readable, known: pl.DataFrame) -> pl.DataFrame:
+    names = _names_of(reader, known)
     return names.with_columns(topic_hint="name").select(
         pl.int_range(1, pl.len() + 1).alias("known"), pl.col("cell_id").alias("target_id"), *SHOWN
     )
 
 
-def _names_of(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
+def _names_of(reader: Readable, cells: pl.DataFrame) -> pl.DataFrame:
     """Memories with `name`: that of their topic, else the one that the extractor gave."""
-    topics = run.store.by_key("topics", cells["topic_id"].drop_nulls(), ["topic_id", "name"])
+    topics = reader.store.by_key("topics", cells["topic_id"].drop_nulls(), ["topic_id", "name"])
     joined = cells.join(topics, on="topic_id", how="left", maintain_order="left")
     return joined.with_columns(pl.coalesce("name", "topic_hint"))
 
 
-def _topic_names(run: Stage, cells: pl.DataFrame) -> list[str]:
-    names = _names_of(run, cells)["name"].drop_nulls().unique(maintain_order=True)
-    return names.head(run.settings.night.topic_names).to_list()
+def _topic_names(reader: Readable, cells: pl.DataFrame) -> list[str]:
+    names = _names_of(reader, cells)["name"].drop_nulls().unique(maintain_order=True)
+    return names.head(reader.settings.night.topic_names).to_list()
 
 
-def _with_frequent(run: Stage, names: list[str], past: Expr) -> list[str]:
+def _with_frequent(reader: Readable, names: list[str], past: Expr) -> list[str]:
     """Names near the page and, where there is room, those that the owner's memories bear most."""
-    most = run.settings.night.topic_names
+    most = reader.settings.night.topic_names
     if len(names) >= most:
         return names
-    hints = run.store.rows("cells", ["topic_hint"], past).drop_nulls()
+    hints = reader.store.rows("cells", ["topic_hint"], past).drop_nulls()
     frequent = hints.group_by("topic_hint").len().sort("len", "topic_hint", descending=[True, False])
     return list(dict.fromkeys([*names, *frequent["topic_hint"]]))[:most]
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from slowwave.journal.new_cells import cells_of
 from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import hard_values
 from slowwave.readers.chunking import SOURCE
-from slowwave.schemas.identity import content_hashes, stable_ids
-from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP, frame_schema, shaped
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.trust.origins import least_trusted, traced_origins
 from slowwave.trust.stated import stated_origins
 
@@ -29,6 +29,9 @@ ANSWER_SCHEMA = pl.Schema(
     }
 )
 """One row a memory of the extractor's answers, with the page that it was read from."""
+
+ANSWERED = pl.Schema({name: ANSWER_SCHEMA[name] for name in ("page", "relation", "known", "aliases")})
+"""What the extractor says of a memory that is no column of it."""
 
 COMPRESSED_WORDS = 24
 """A memory of so few words is its own compressed form."""
@@ -118,7 +121,7 @@ def extracted_cells(
             compressed=pl.when(is_short).then("content"),
         )
     )
-    return cells_of(rows, now=now)
+    return cells_of(rows, now=now, more=ANSWERED)
 
 
 def _origins(memories: pl.DataFrame, lines: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
@@ -162,27 +165,6 @@ def split_confirmed(
     is_tied = (pl.col("relation") != "new") & (pl.col("target_id") != pl.col("cell_id"))
     tied = stored.filter(is_tied).select("cell_id", "target_id", *OWNER, "relation")
     return stored.select(frame_schema("cells").names()), confirmed, tied
-
-
-def cells_of(rows: pl.DataFrame, *, now: object) -> pl.DataFrame:
-    """`new_cells` with their ids: one session says one thing once. Rows have what the text and its source tell."""
-    hashed = rows.with_columns(content_hashes(rows["content"]))
-    identity = hashed.select(*OWNER, "session_id", "content_hash")
-    named = hashed.with_columns(stable_ids("cell", identity), recorded_at=pl.lit(now).cast(TIMESTAMP))
-    return new_cells(named).unique("cell_id", keep="first", maintain_order=True)
-
-
-def new_cells(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `cells`, with `page`, `relation`, `known` and `aliases` where they are given.
-
-    New cells are active and nothing happened to them yet; a column that is not given is null, and none is a wish that
-    is not called one.
-    """
-    unmarked = dict.fromkeys(["needs_review", "is_judged", "is_summarized", "protected"], pl.lit(value=False))
-    wish = {} if "is_wish" in rows.columns else {"is_wish": pl.lit(value=False)}
-    answered = [name for name in ("page", "relation", "known", "aliases") if name in rows.columns]
-    schema = frame_schema("cells") | {name: ANSWER_SCHEMA[name] for name in answered}
-    return shaped(rows.with_columns(status=pl.lit("active"), **unmarked, **wish), schema)
 
 
 def _first_moment(column: str) -> pl.Expr:

@@ -1,1 +1,0 @@
-"""Extract: chunks become typed memories."""

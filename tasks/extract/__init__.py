@@ -1,0 +1,1 @@
+"""Extract: chunks of a conversation become typed memories."""

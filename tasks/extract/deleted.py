@@ -1,0 +1,122 @@
+"""Keeps out what a person deleted, also where it is said in other words.
+
+Similarity finds which deleted memories a new one could repeat; a language model decides, and a strict rule where there
+is none. A chunk whose question the model did not answer stays pending: an outage brings nothing back.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from pandera.typing.polars import DataFrame
+
+from slowwave.home.nearest import nearest_of_owner
+from slowwave.llm import Request
+from slowwave.prompting.extract_answers import TombstoneAnswer
+from slowwave.prompting.files import tombstone_prompt
+from slowwave.prompting.prompt_inputs import DeletedCell, items
+from slowwave.schemas.tables import OWNER
+from tasks.ask import Model
+from tasks.extract.tombstones import said_again, without_deleted
+from tasks.frames import Frame
+from tasks.step import Readable, step
+from tasks.tries import is_failed_try
+
+KEPT_OUT = "deleted by a person"
+WAITS = "waits: perhaps deleted by a person"
+
+
+class Doubts(Frame):
+    """Pairs of a new memory and the text of a deleted one, nearest first; `is_again` by the strict rule."""
+
+    cell_id: str
+    content: str
+    deleted: str
+    similarity: float
+    is_again: bool
+
+
+class Deleted(NamedTuple):
+    """New memories that say what a person deleted, and those about which the model could not be asked."""
+
+    same: set[str]
+    undecided: set[str]
+
+
+def without_deleted_turns(reader: Readable, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+    """Turns of raw memories without those that a person deleted word by word."""
+    dead = reader.store.rows("tombstones", [*OWNER, "content"]).drop_nulls("content")
+    if dead.is_empty():
+        return turns
+    owned = turns.join(chunks.select("chunk_id", *OWNER), on="chunk_id", how="inner", maintain_order="left")
+    return without_deleted(owned, dead, owner=OWNER).select(turns.columns)
+
+
+@step
+def find_deleted(reader: Readable, cells: pl.DataFrame) -> tuple[set[str], DataFrame[Doubts]]:
+    """New memories with the very text (or id) of a deleted one, and pairs of others that could repeat one."""
+    dead = reader.store.rows("tombstones", ["cell_id", *OWNER, "content_hash", "content"])
+    other = cells.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
+    other = other.join(dead, on="cell_id", how="anti", maintain_order="left")
+    exact = cells.join(other, on="cell_id", how="anti")["cell_id"]
+    return set(exact), _doubts(reader, other, dead.drop_nulls("content"))
+
+
+@step
+def ask_deleted(model: Model | None, doubts: DataFrame[Doubts]) -> Deleted:
+    """The model's word on each memory in doubt; the strict rule's without a model, or where its answer is unusable."""
+    by_rule = set(doubts.filter("is_again")["cell_id"])
+    if model is None or doubts.is_empty():
+        return Deleted(by_rule, set())
+    pages = {str(page["cell_id"][0]): page for page in doubts.partition_by("cell_id", maintain_order=True)}
+    requests = {
+        cell_id: Request(
+            tombstone_prompt(page["content"][0], items(DeletedCell, page.select(content="deleted"))),
+            TombstoneAnswer,
+            {"page_numbers": set(range(1, page.height + 1))},
+        )
+        for cell_id, page in pages.items()
+    }
+    same, undecided = set[str](), set[str]()
+    for cell_id, said in model.outcomes(requests, work="tombstones").items():
+        if isinstance(said.answer, TombstoneAnswer):
+            same |= {cell_id} if said.answer.same_as else set()
+        elif is_failed_try(said):
+            same |= {cell_id} & by_rule
+        else:
+            undecided.add(cell_id)
+    return Deleted(same, undecided)
+
+
+# Inside
+
+
+def _doubts(reader: Readable, cells: pl.DataFrame, dead: pl.DataFrame) -> DataFrame[Doubts]:
+    asked = cells.join(dead, on=OWNER, how="semi", maintain_order="left")
+    if asked.is_empty():
+        return Doubts.of(pl.DataFrame(schema=Doubts.schema()))
+    edits = reader.settings.edits
+    is_again = said_again("content", "deleted", same_words=edits.same_words)
+    pairs = asked.select("cell_id", "content", *OWNER).join(dead.select(*OWNER, deleted="content"), on=OWNER)
+    again = pairs.filter(is_again).select("cell_id", "content", "deleted", similarity=pl.lit(1.0))
+    found = pl.concat([again, _near(reader, asked, dead)])
+    ordered = found.sort("cell_id", "similarity", "deleted", descending=[False, True, False])
+    distinct = ordered.unique(["cell_id", "deleted"], keep="first", maintain_order=True)
+    nearest = distinct.group_by("cell_id", maintain_order=True).head(edits.tombstones_a_memory)
+    return Doubts.of(nearest.with_columns(is_again=is_again))
+
+
+def _near(reader: Readable, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataFrame:
+    """The deleted memories nearest to cells of their owner, from the embedder's threshold for near pairs on."""
+    embedder, shape = reader.embedder, ["cell_id", "content", "deleted", "similarity"]
+    if embedder is None:
+        return pl.DataFrame(schema={name: Doubts.schema()[name] for name in shape})
+    vectors = np.asarray(embedder.embed_documents(cells["content"].to_list()).vectors)
+    asked = cells.select("cell_id", *OWNER, "content", pl.Series("vector", vectors))
+    near = nearest_of_owner(reader.store, "tombstones", asked, k=reader.settings.edits.tombstones_a_memory)
+    return (
+        near.filter(pl.col("similarity") >= embedder.profile.near_threshold)
+        .join(asked, on="cell_id", how="inner")
+        .join(dead.select(target_id="cell_id", deleted="content"), on="target_id", how="inner")
+        .select(shape)
+    )
