@@ -11,11 +11,11 @@ from tasks.extract.extract import (
     find_chunks,
     find_lines,
     find_past,
+    find_rounds,
     plan_memories,
     plan_raw,
     plan_waiting,
     plan_without_news,
-    rounds_of,
     worth_reading,
 )
 from tasks.extract.gate import ask_gate, plan_gate
@@ -39,7 +39,7 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
         elif run.model is None:
             commit(run, plan_raw(run.reader, chunks))
         else:
-            for asked in rounds_of(run.settings, chunks):
+            for asked in find_rounds(run.reader, chunks):
                 lines = find_lines(run.reader, asked)
                 commit(run, plan_without_news(run.reader, asked, lines))
                 gated, outcomes = ask_gate(run.model, lines)

@@ -34,7 +34,7 @@ class Model:
 
     @property
     def is_away(self) -> bool:
-        """Whether the server stopped answering in this run: the rest is not asked."""
+        """Return whether the server stopped answering in this run: the rest is not asked."""
         return self.llm.is_down
 
     def ask(self, kind: type[A], requests: Mapping[K, Request], *, work: str) -> dict[K, Answered[A]]:

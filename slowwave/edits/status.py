@@ -90,5 +90,5 @@ def _has_text(table: str) -> Expr:
 
 
 def _last_night(store: Store) -> Night | None:
-    last = store.rows("nights").sort("finished_at").tail(1)
+    last = store.rows("nights", where=col("outcome") != lit("learned")).sort("finished_at").tail(1)
     return Night(**last.select(*Night.model_fields).row(0, named=True)) if last.height else None

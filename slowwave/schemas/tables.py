@@ -282,7 +282,7 @@ class Nights(Strict):
     night_id: str = key()
     started_at: Timestamp
     finished_at: Timestamp
-    outcome: str = pa.Field(isin=["completed", "gated", "stopped"])
+    outcome: str = pa.Field(isin=["completed", "gated", "stopped", "learned"])
     has_llm: bool
     call_count: int = count()
     token_count: int = count()

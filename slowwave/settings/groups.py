@@ -156,6 +156,11 @@ class NightSettings(Group):
     )
     min_hours: Amount = setting(20.0, "Hours since the last night's LLM work.")
     min_cells: Count = setting(1, "New chunks or cells that make a night worth its calls.")
+    learn_at_once: bool = setting(
+        default=True,
+        meaning="Extract what a conversation said when it has ended, in the background; else the night does it.",
+    )
+    learn_tokens: Count = setting(200_000, "Tokens a day for that; what is left waits for the night.")
     page_tokens: int = setting(
         1500,
         "New tokens of one request to the extractor: consecutive chunks of one session.",

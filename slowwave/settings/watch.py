@@ -12,6 +12,9 @@ class WatchSettings(Group):
     sources: tuple[str, ...] = setting(
         (), "Files and folders that the server follows (default: what coding agents write on this machine)."
     )
+    quiet_minutes: float = setting(
+        10.0, "Minutes without a message after which a conversation counts as ended.", ge=0, le=1440
+    )
     poll_seconds: float = setting(
         5.0, "Seconds between two looks at the files that are followed.", ge=0.01, le=3600
     )

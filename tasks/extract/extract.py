@@ -1,6 +1,5 @@
 """From chunks to memories: the chunks that wait, the questions about their pages, and what the answers become."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import polars as pl
@@ -15,7 +14,6 @@ from slowwave.prompting.prompt_inputs import KnownCell, TurnLine, items, told_da
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.moments import DAY_UNKNOWN
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.settings.tree import Settings
 from slowwave.stages.graph.identities import page_identities
 from slowwave.stages.reconcile.pairs import unjudged_rows
 from slowwave.store import col, lit
@@ -33,7 +31,7 @@ RAW = "chunks became raw memories; they go through the extractor once there is a
 
 
 class Read(NamedTuple):
-    """What the extractor made of a round of pages.
+    """The memories that the extractor made of a round of pages, and what they rest on.
 
     `cells` has the columns of `cells` and those of `ANSWERED`; `pieces` are the texts of the pages by trust; `done` are
     the chunks that were read, `outcomes` the answers by page.
@@ -94,16 +92,17 @@ def plan_raw(reader: Readable, chunks: pl.DataFrame) -> Plan:
     )
 
 
-def rounds_of(settings: Settings, chunks: pl.DataFrame) -> Iterator[pl.DataFrame]:
+@step
+def find_rounds(reader: Readable, chunks: pl.DataFrame) -> list[pl.DataFrame]:
     """Chunks of the pages to ask about, a round at a time, with `page`: one page of each owner, oldest first.
 
     A round is committed before the next one is asked, so that each page is shown what those before it gave.
     """
-    night = settings.night
-    pages = in_pages(chunks, page_tokens=night.page_tokens, overlap_tokens=settings.chunks.overlap_tokens)
+    night, overlap = reader.settings.night, reader.settings.chunks.overlap_tokens
+    pages = in_pages(chunks, page_tokens=night.page_tokens, overlap_tokens=overlap)
     batch = (pl.col("page").rank("dense").over("round") - 1) // night.extract_batch
     ordered = pages.with_columns(batch=batch).sort("round", "batch", maintain_order=True)
-    yield from ordered.partition_by("round", "batch", include_key=False, maintain_order=True)
+    return ordered.partition_by("round", "batch", include_key=False, maintain_order=True)
 
 
 @step
@@ -132,7 +131,7 @@ def plan_without_news(reader: Readable, chunks: pl.DataFrame, lines: DataFrame[L
 
 @step
 def find_past(reader: Readable, chunks: pl.DataFrame, lines: DataFrame[Lines]) -> dict[int, Before]:
-    """What each page is shown of the time before it: known memories, its session so far, names of topics."""
+    """The past that each page is shown: known memories, its session so far, names of topics."""
     pages = lines["page"].unique(maintain_order=True)
     mine = {page: pl.col("page") == page for page in pages}
     return {page: before_page(reader, chunks.filter(of), lines.filter(of)) for page, of in mine.items()}
@@ -222,6 +221,7 @@ def plan_memories(
     )
 
 
+@step
 def worth_reading(
     chunks: pl.DataFrame, lines: DataFrame[Lines], gated: DataFrame[Gated]
 ) -> tuple[pl.DataFrame, DataFrame[Lines]]:

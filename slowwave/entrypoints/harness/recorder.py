@@ -12,6 +12,7 @@ import time
 import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from slowwave.entrypoints.harness.state import (
     Work,
@@ -24,6 +25,15 @@ from slowwave.entrypoints.harness.state import (
 from slowwave.errors import InputError, NotFoundError, SlowwaveError, TransientError
 from slowwave.memory import Memory
 from slowwave.settings.hooks import HookSettings
+
+
+class TakenIn(Protocol):
+    """Hears that messages of a conversation came in, and whether it has ended."""
+
+    def __call__(self, *, is_over: bool) -> None:
+        """Hear it."""
+        ...
+
 
 SUFFIXES = frozenset({".jsonl", ".json"})
 """Endings of transcripts; nothing else is read because a payload names it."""
@@ -48,8 +58,11 @@ class _Broken(Exception):  # noqa: N818 # it is named for what it says of the wo
 class Recorder:
     """The work of one home that waits, and the thread that does it."""
 
-    def __init__(self, memory: Memory, home: Path, settings: HookSettings) -> None:
+    def __init__(
+        self, memory: Memory, home: Path, settings: HookSettings, *, taken_in: TakenIn | None = None
+    ) -> None:
         self._memory, self._home, self._settings = memory, home, settings
+        self._taken_in = taken_in
         self._waiting: dict[str, _Waiting] = {}
         self._rests: dict[str, float] = {}
         """The time (monotonic) until which a transcript rests; a long one takes seconds each time."""
@@ -189,6 +202,8 @@ class Recorder:
             if _state_of(entry.work) != state:
                 return self._again(entry, settings.quiet_seconds)
             self._memory.settle(entry.work.session_id, reads_answers=True, is_over=entry.work.ends)
+            if self._taken_in is not None:
+                self._taken_in(is_over=entry.work.ends)
         except (InputError, NotFoundError) as error:  # nothing that could be taken in
             _log.warning("a transcript of %s was left out: %s", entry.work.harness, type(error).__name__)
         except SlowwaveError as error:

@@ -22,6 +22,7 @@ from slowwave.entrypoints.harness.events import (
     answer_of,
     event_of,
 )
+from slowwave.entrypoints.harness.learner import Runs, learner_of
 from slowwave.entrypoints.harness.recorder import Recorder
 from slowwave.entrypoints.harness.state import Work, write_seen
 from slowwave.errors import TransientError
@@ -66,6 +67,11 @@ class Lanes(Protocol):
 
     memory: Memory
 
+    @property
+    def runs(self) -> Runs:
+        """The flows that the server starts."""
+        ...
+
     async def read(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
         """The answer of a method that changes nothing."""
         ...
@@ -78,12 +84,17 @@ class Lanes(Protocol):
 @asynccontextmanager
 async def _recording(app: FastAPI) -> AsyncIterator[None]:
     settings = app.state.settings
-    recorder = Recorder(app.state.lanes.memory, settings.home.resolve(), settings.hooks)
+    lanes: Lanes = app.state.lanes
+    learner = learner_of(lanes.memory, lanes.runs, settings)
+    recorder = Recorder(lanes.memory, settings.home.resolve(), settings.hooks, taken_in=learner.taken_in)
     recorder.start()
+    learner.start()
+    app.state.learner = learner
     app.state.recorder, app.state.seen, app.state.put_off = recorder, {}, {}
     try:
         yield
     finally:
+        await run_sync(learner.close)
         await run_sync(recorder.close)
 
 
@@ -110,6 +121,8 @@ async def hook(
     text, is_taken = "", False
     if action in WARM_SECONDS:
         await _until_warm(request.app, WARM_SECONDS[action])
+    if action == "start":  # the conversation before it is over
+        request.app.state.learner.taken_in(is_over=True)
     if action == "start" and harness in TOLD_AT_PROMPT:
         _put_off(request.app.state.put_off, possible(StartPayload, body))
     elif action == "start":

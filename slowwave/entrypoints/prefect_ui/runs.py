@@ -28,6 +28,7 @@ FlowName = Literal[
     "decay",
     "forget",
     "promote",
+    "learn",
     "nightly",
     "rebuild",
     "reembed",

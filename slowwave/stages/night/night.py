@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from ulid import ULID
 
 from slowwave.decay.measures import forgetting_of
-from slowwave.errors import ConfigError
+from slowwave.errors import ConfigError, NotFoundError
 from slowwave.home.lock import leasing, rewriting
-from slowwave.home.paths import open_home
+from slowwave.home.paths import Home, open_home
 from slowwave.home.workspace import Workspace, open_workspace, wall_clock
 from slowwave.journal.catalogue import encode, rows_of
 from slowwave.schemas.report import NightReport, StageReport
@@ -20,7 +20,7 @@ from slowwave.stages.asking import AWAY, SPENT
 from slowwave.stages.night.story import tell_story
 from slowwave.stages.rebuild.rebuild import rebuild_store
 from slowwave.stages.run import PLAIN, Steps
-from slowwave.store import col, lit, remove_damaged, require_whole
+from slowwave.store import col, lit, open_store, remove_damaged, require_whole
 
 LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "compress", "link"})
 """Stages that wait when the gate is closed; core memory then only drops lines that no longer hold."""
@@ -37,13 +37,17 @@ class Night:
     stages: list[StageReport] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     is_gated: bool = False
+    is_learning: bool = False
+    """Whether it only learns from conversations that ended; the night proper comes later."""
     steps: Steps = PLAIN
     last_segment: str = ""
     """The newest segment before the night: the later ones are the night's."""
 
 
 @contextmanager
-def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Night]:
+def open_night(
+    home: Home | str, *, dry_run: bool, is_learning: bool = False, steps: Steps = PLAIN
+) -> Iterator[Night]:
     """Hold the lease for the whole night; its stages share one budget.
 
     Raises:
@@ -52,9 +56,10 @@ def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Ni
         DamageError: the store is damaged, and `night.damaged_store` says to stop.
     """
     with ExitStack() as held:
-        held.enter_context(leasing(open_home(home)))
-        rescued = _rescue(home, dry_run=dry_run, steps=steps)
-        workspace = held.enter_context(open_workspace(home))
+        where = home if isinstance(home, Home) else open_home(home)
+        held.enter_context(leasing(where))
+        rescued = [] if is_learning else _rescue(where, dry_run=dry_run, steps=steps)
+        workspace = held.enter_context(open_workspace(where))
         workspace.require_llm()
         started = workspace.clock()
         workspace.is_introduced = True
@@ -64,15 +69,15 @@ def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Ni
             workspace,
             started,
             dry_run,
+            is_learning=is_learning,
             notes=[*rescued, *workspace.notes],
             steps=steps,
             last_segment=workspace.last_segment,
         )
 
 
-def _rescue(home: str, *, dry_run: bool, steps: Steps) -> list[str]:
+def _rescue(where: Home, *, dry_run: bool, steps: Steps) -> list[str]:
     """Looks through the whole store before any work; one that is damaged is made anew if the settings say so."""
-    where = open_home(home)
     with rewriting(where):
         remove_damaged(
             where.store_root, until=wall_clock() - timedelta(days=where.settings.store.keep_damaged_days)
@@ -82,7 +87,7 @@ def _rescue(home: str, *, dry_run: bool, steps: Steps) -> list[str]:
         except ConfigError:  # damaged, or of another version
             if dry_run or where.settings.night.damaged_store == "stop":
                 raise
-            return rebuild_store(home, dry_run=False, steps=steps).notes
+            return rebuild_store(str(where.root), dry_run=False, steps=steps).notes
     return []
 
 
@@ -92,9 +97,12 @@ def close_gate(night: Night, *, force: bool) -> bool:
     if workspace.llm is None or force:
         return False
     # nights in which the model never answered do not count
-    nights = workspace.store.rows("nights", ["finished_at"], col("token_count") > lit(0))
+    of_nights = (col("token_count") > lit(0)) & (col("outcome") != lit("learned"))
+    nights = workspace.store.rows("nights", ["finished_at"], of_nights)
     last = nights["finished_at"].max()
-    is_new = (col("is_judged") == lit(value=False)) & (col("status") == lit("active"))
+    is_new = col("status") == lit("active")
+    if isinstance(last, datetime):  # what was learned since waits for its summaries, episodes and links
+        is_new &= (col("is_judged") == lit(value=False)) | (col("recorded_at") > lit(last))
     is_due = col("unsummarized_count") >= lit(workspace.settings.summaries.min_unsummarized)
     is_raw = (col("status") == lit("extracted")) & (col("prompt_version") == lit(RAW_PROMPT))
     waiting = workspace.store.count("chunks", col("status").isin(["pending", "failed"]) | is_raw)
@@ -117,6 +125,21 @@ def close_gate(night: Night, *, force: bool) -> bool:
     return True
 
 
+def learning_budget(home: Home) -> int:
+    """Tokens that are left today for learning from conversations that ended.
+
+    Those of a run that goes on are not counted yet: there is one at a time.
+    """
+    today = wall_clock().replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        store = open_store(home.store_root)
+    except NotFoundError:
+        return home.settings.night.learn_tokens
+    of_today = (col("outcome") == lit("learned")) & (col("started_at") >= lit(today))
+    spent = store.rows("nights", ["token_count"], of_today)["token_count"].sum()
+    return max(home.settings.night.learn_tokens - int(spent), 0)
+
+
 def maintain(night: Night) -> None:
     """Compact the store, complete its indices and drop old versions, when the night changed something."""
     if night.dry_run or not any(stage.change_count for stage in night.stages):
@@ -133,9 +156,14 @@ def maintain(night: Night) -> None:
 
 
 def _outcome(night: Night) -> str:
-    """The end of the night: `gated` if too little was new, `stopped` if the model went away or the budget was spent."""
+    """The end of the night: `gated` if too little was new, `stopped` if the model went away or the budget was spent.
+
+    `learned` if it was none, but what the end of a conversation starts.
+    """
     if night.is_gated:
         return "gated"
+    if night.is_learning:
+        return "learned"
     is_cut_short = any({AWAY, SPENT} & stage.rejected.keys() for stage in night.stages)
     return "stopped" if is_cut_short else "completed"
 
