@@ -17,7 +17,8 @@ from slowwave.rederive.diff import compare
 from slowwave.rederive.pages import estimate_line, markdown
 from slowwave.rederive.record import came_since, estimate, waiting_pages
 from slowwave.schemas.derivation import CarriedEdit, Derivation, Estimate
-from slowwave.stages.asking import AWAY, SPENT
+from slowwave.schemas.report import AWAY
+from slowwave.stages.asking import SPENT
 from slowwave.stages.night.night import record
 from slowwave.store import Store, open_store
 from slowwave.whole_file import write_whole

@@ -9,6 +9,10 @@ UNREADABLE = "file that cannot be read"
 """The reason under which ingest counts files that no reader could read."""
 
 
+AWAY = "language model away"
+"""The reason under which a stage counts questions that were not answered; the following night asks them."""
+
+
 class StageReport(BaseModel):
     """One stage's run in numbers and a few examples that a person can read."""
 

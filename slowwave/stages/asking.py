@@ -8,6 +8,7 @@ import polars as pl
 from slowwave.errors import BudgetError, ConfigError, InputError, OutputError
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.answers import Answer
+from slowwave.schemas.report import AWAY
 from slowwave.stages.run import Stage
 
 A = TypeVar("A", bound=Answer)
@@ -15,8 +16,8 @@ K = TypeVar("K")
 Author = dict[str, str | None]
 """`prompt_version` and `model` of a text or a decision; both null where a rule made it."""
 
-AWAY, SPENT = "language model away", "budget spent"
-"""Why something was not asked; the following night asks it."""
+SPENT = "budget spent"
+"""Why something was not asked; the following night asks it, as after an outage (`AWAY`)."""
 
 
 def ask(run: Stage, requests: Sequence[Request], *, work: str) -> list[Outcome]:

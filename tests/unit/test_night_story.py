@@ -1,9 +1,11 @@
 """The sentences of a night's story: what it says of changes and doubts."""
 
 import polars as pl
+import pytest
 
 from slowwave.journal.catalogue import CATALOGUE
-from slowwave.schemas.report import StoryPart
+from slowwave.schemas.report import AWAY, NightReport, StageReport, StoryPart
+from slowwave.stages.night.report import closings, night_headline
 from slowwave.stages.night.sentences import KINDS, night_story
 from tests.rows import row, rows
 
@@ -35,8 +37,28 @@ def test_a_change_is_told_by_its_values_only_where_the_value_of_one_property_cha
     assert line == "ferry, status: done; until then it was open"
     (line,) = story([change("c", "b")], *known)["changed"].lines
     assert line == "The status of the ferry is done. Until then: The due date of the ferry is Monday."
-    (line,) = story([change("d", "a")], *known, cell("d", "status", "open"))["changed"].lines
-    assert line.startswith("The status of the ferry is open. Until then:")
+
+
+def test_known_news_said_again_is_no_change_of_mind():
+    again = [cell("a", "status", "open"), cell("d", "status", "Open")]
+    assert "changed" not in story([change("d", "a")], *again)
+
+
+@pytest.mark.parametrize(
+    ("stage", "line"),
+    [
+        (StageReport(stage="ingest"), "A quiet night"),
+        (
+            StageReport(stage="ingest", counts={"turn.recorded": 15}),
+            "Took in 15 messages; no memory changed.",
+        ),
+        (StageReport(stage="extract", rejected={AWAY: 4}), "did not answer 4 questions"),
+    ],
+)
+def test_a_night_without_a_story_says_what_came_in_and_what_failed(stage: StageReport, line: str):
+    report = NightReport(night_id="n", has_llm=True, stages=[stage])
+    assert line in " ".join(closings(report))
+    assert ("the language model did not answer" in night_headline(report)) == (AWAY in stage.rejected)
 
 
 def test_a_contradiction_that_ended_in_the_same_night_is_told_of_no_more():

@@ -17,10 +17,11 @@ from slowwave.recall.standing_turns import standing_turns
 from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import day_of
+from slowwave.schemas.report import AWAY
 from slowwave.schemas.search import TurnHit
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.settings.groups import EpisodeSettings
-from slowwave.stages.asking import AWAY, ask, author_columns, usable_answers
+from slowwave.stages.asking import ask, author_columns, usable_answers
 from slowwave.stages.episodes.episodes import episode_rows, joined_artifacts
 from slowwave.stages.episodes.excerpts import choose_excerpts, extractive_episodes
 from slowwave.stages.episodes.labels import short_forms

@@ -5,7 +5,7 @@ import re
 
 from slowwave.journal.catalogue import title_of
 from slowwave.schemas.ledger import Ledger
-from slowwave.schemas.report import Forgetting, NightReport, StageReport, several
+from slowwave.schemas.report import AWAY, Forgetting, NightReport, StageReport, several
 
 
 def plain(text: str) -> str:
@@ -73,20 +73,39 @@ def stage_markdown(report: StageReport) -> str:
 def night_headline(report: NightReport) -> str:
     """One line on the work of a night."""
     verb = "would make" if report.dry_run else "made"
-    return (
-        f"night {report.night_id}: {verb} {several(report.change_count, 'change')} in {report.seconds:.1f} s"
-    )
+    outage = "; the language model did not answer" if _unanswered(report) else ""
+    return f"night {report.night_id}: {verb} {several(report.change_count, 'change')} in {report.seconds:.1f} s{outage}"
 
 
 def closings(report: NightReport) -> list[str]:
     """Sentences after the story: on a quiet night, on wrong forgetting, or on a dry run."""
     if report.dry_run:
         return ["A dry run: nothing was changed, so there is nothing to tell but the numbers."]
-    told = [] if report.story else ["A quiet night: nothing new came in and nothing changed."]
+    told = [] if report.story else [_without_story(report)]
+    if waiting := _unanswered(report):
+        told.append(
+            f"The language model did not answer {several(waiting, 'question')}: the next night asks again."
+        )
     if report.forgetting.archived_count:
         line = forgetting_line(report.forgetting)
         told.append(f"{line[0].upper()}{line[1:]}.")
     return told
+
+
+def _without_story(report: NightReport) -> str:
+    """A sentence on a night in which no memory changed."""
+    counts = [stage.counts for stage in report.stages]
+    messages = sum(one.get("turn.recorded", 0) for one in counts)
+    if messages:
+        return f"Took in {several(messages, 'message')}; no memory changed."
+    if report.change_count:
+        return "No memory changed; the work in numbers is below."
+    return "A quiet night: nothing new came in and nothing changed."
+
+
+def _unanswered(report: NightReport) -> int:
+    """Questions that an outage of the language model left open."""
+    return sum(stage.rejected.get(AWAY, 0) for stage in report.stages)
 
 
 def night_markdown(report: NightReport) -> str:

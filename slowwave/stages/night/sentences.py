@@ -10,6 +10,7 @@ from typing import Literal
 
 import polars as pl
 
+from slowwave.language.text import normalized
 from slowwave.schemas.moments import days_of
 from slowwave.schemas.report import StoryPart, several, several_memories
 from slowwave.schemas.tables import RAW_PROMPT
@@ -126,6 +127,9 @@ def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
     both = _told(events["cell.superseded"], old).join(
         new, on="superseded_by", how="inner", maintain_order="left"
     )
+    both = both.filter(
+        ~_is_same(pl.col("now"), pl.col("before")) & ~_is_same(pl.col("now_value"), pl.col("old_value"))
+    )
     until = days_of(pl.col("valid_until")).fill_null("then")
     is_correction = pl.col("verdict") == "corrects"
     by_value = (
@@ -144,6 +148,11 @@ def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
     )
     lines = both.select(line=pl.coalesce(pl.when(is_one).then(by_value), by_text))
     return _part("changed", f"Changed its mind about {several(both.height, 'thing')}.", lines)
+
+
+def _is_same(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """Return whether two texts say the same in the same words: that is known news said again, and no change."""
+    return (normalized(one) == normalized(other)).fill_null(value=False)
 
 
 def _doubted(events: Events, texts: pl.DataFrame, *, open_count: int) -> StoryPart:
