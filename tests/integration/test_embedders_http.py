@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from slowwave.embeddings import check_embedder, choice, open_embedder, servers
+from slowwave.embeddings import choice, open_embedder, servers
 from slowwave.errors import ConfigError, OutputError, TransientError
 from slowwave.settings.groups import EmbeddingSettings
 from tests.servers import (
@@ -217,14 +217,6 @@ def test_auto_does_not_wait_long_for_a_silent_ollama(monkeypatch):
         server.fail("/api/tags", silence(1.0))
         embedder, _ = open_embedder(EmbeddingSettings(provider="auto", base_url=server.url))
     assert embedder.embedder_id.startswith("wordllama/")
-
-
-def test_doctor_says_that_guessed_thresholds_should_be_measured():
-    with ollama() as server:
-        checks = {name: (passed, found) for name, passed, found in check_embedder(for_ollama(server))}
-    assert checks["embedder"][0]
-    assert not checks["thresholds"][0]
-    assert "calibrate" in checks["thresholds"][1]
 
 
 def test_an_openai_server_embeds_in_order():
