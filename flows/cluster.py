@@ -27,8 +27,7 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
-        dry_run: Ask the model, but only show what would change. Answers are kept for the real run, which asks again
-            about pages that are shown topics that others opened.
+        dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with open_stage("cluster", home=home, dry_run=dry_run) as run:
         embed_missing(run)
@@ -50,10 +49,9 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
             commit(run, plan_merges(run.reader, find_topics(run.reader)))
             for topic in find_oversize(run.reader, find_topics(run.reader)):
                 members, topics = find_members(run.reader, topic), find_topics(run.reader)
-                parts = None
-                if run.model is not None:
-                    parts = ask_parts(run.model, members, topics, run.settings.topics)
-                if parts is None or parts.is_empty():
+                model, settings = run.model, run.settings.topics
+                parts = ask_parts(model, members, topics, settings) if model is not None else None
+                if parts is None:
                     parts = halve(run.reader, members, topics, topic)
                 commit(run, plan_split(run.reader, topic, parts))
         commit(run, plan_counts(run.reader))

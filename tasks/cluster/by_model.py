@@ -70,17 +70,25 @@ def ask_groups(
     settings: TopicSettings,
 ) -> DataFrame[Filed]:
     """The memories of a page that the model filed; none without a usable answer."""
-    return _ask(model, page, shown, topics, settings)
+    numbered = page.with_row_index("number", offset=1)
+    texts = numbered.select("number", shortened(pl.col("content"), settings.group_words))
+    prompt = group_memories_prompt(
+        [TopicLine(*row) for row in shown.select("number", "name", "cell_count").rows()],
+        [MemoryLine(*row) for row in texts.rows()],
+    )
+    numbers = {"page_numbers": set(numbered["number"]), "topic_numbers": set(shown["number"])}
+    said = model.ask(GroupsAnswer, {"": Request(prompt, GroupsAnswer, numbers)}, work="topics").get("")
+    return groups_of(said, numbered, shown, topics) if said else Filed.empty()
 
 
 @step
 def ask_parts(
     model: Model, members: DataFrame[NewCells], topics: DataFrame[KnownTopics], settings: TopicSettings
-) -> DataFrame[Filed]:
-    """The parts of one topic, by the same prompt over its oldest memories, shown no topics; none if it stays whole."""
+) -> DataFrame[Filed] | None:
+    """The parts of one topic, by the same prompt over its oldest memories, shown no topics; null if it stays whole."""
     pages = _pages(members.filter(~is_anybodys()), settings)
-    parts = _ask(model, pages[0], ShownTopics.empty(), topics, settings) if pages else Filed.empty()
-    return parts if parts["topic_id"].n_unique() > 1 else Filed.empty()
+    parts = ask_groups(model, pages[0], ShownTopics.empty(), topics, settings) if pages else Filed.empty()
+    return parts if parts["topic_id"].n_unique() > 1 else None
 
 
 def groups_of(
@@ -126,21 +134,3 @@ def _pages(cells: pl.DataFrame, settings: TopicSettings) -> list[DataFrame[NewCe
         for own in ordered.partition_by(OWNER, maintain_order=True)
         for page in own.iter_slices(settings.group_memories)
     ]
-
-
-def _ask(
-    model: Model,
-    page: pl.DataFrame,
-    shown: DataFrame[ShownTopics],
-    topics: DataFrame[KnownTopics],
-    settings: TopicSettings,
-) -> DataFrame[Filed]:
-    numbered = page.with_row_index("number", offset=1)
-    texts = numbered.select("number", shortened(pl.col("content"), settings.group_words))
-    prompt = group_memories_prompt(
-        [TopicLine(*row) for row in shown.select("number", "name", "cell_count").rows()],
-        [MemoryLine(*row) for row in texts.rows()],
-    )
-    numbers = {"page_numbers": set(numbered["number"]), "topic_numbers": set(shown["number"])}
-    said = model.ask(GroupsAnswer, {"": Request(prompt, GroupsAnswer, numbers)}, work="topics").get("")
-    return groups_of(said, numbered, shown, topics) if said else Filed.empty()

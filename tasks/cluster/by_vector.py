@@ -20,7 +20,7 @@ from slowwave.store import col
 from slowwave.trust.origins import surely_answered_for_first
 from tasks.ask import author_columns
 from tasks.cluster.cluster import Filed, KnownTopics, NewCells, living
-from tasks.cluster.names import founded_id, marking_words, name_topics, normalized
+from tasks.cluster.names import UNTITLED, founded_id, marking_words, name_topics, normalized
 from tasks.step import Readable, step
 
 BLOCK = 4_000
@@ -29,8 +29,8 @@ BLOCK = 4_000
 TOPIC_STDS = 4.3
 """Standard deviations of noise from which a memory belongs to a topic.
 
-F1 on CLINC150 in nights, centred, is best there for WordLlama (0.60), all-MiniLM (0.68) and multilingual-e5-small (0.66)
-alike, and within 0.01 of that from 4.2 to 5.0.
+F1 on CLINC150 in nights, centred: WordLlama 0.60, all-MiniLM 0.68, multilingual-e5-small 0.65, each within 0.01 of the
+best that a sweep with the labels finds, as from 4.2 to 5.0 (`benchmarks/topics.py`).
 """
 
 LEAST_PART = 3
@@ -83,15 +83,18 @@ def file_left_over(
 def halve(
     reader: Readable, members: DataFrame[NewCells], topics: DataFrame[KnownTopics], topic: str
 ) -> DataFrame[Filed]:
-    """The parts of one topic by their vectors, each small enough: named after it and by the words that mark a part."""
-    placed = members.join(reader.store.vectors("cells", members["cell_id"]), on="cell_id").sort("cell_id")
+    """The parts of one topic by their vectors, each small enough, named after it and by words that mark them."""
+    vectors = reader.store.vectors("cells", members["cell_id"])
+    placed = with_vectors(members.join(vectors, on="cell_id")).sort("cell_id")
     if placed.is_empty():
         return Filed.empty()
     label = halves(placed["vector"].to_numpy().astype(np.float64), most=reader.settings.topics.max_cells)
     parted = _one_a_name(placed.with_columns(hint=pl.Series(label)), set(topics["topic_id"]))
-    own = topics.filter(pl.col("topic_id") == topic).item(0, "name")
-    words = marking_words(parted).select("topic_id", name=pl.format("{}: {}", pl.lit(own), "words"))
-    named = parted.join(words, on="topic_id", how="left").with_columns(pl.col("name").fill_null(own))
+    own = topics.filter(pl.col("topic_id") == topic).item(0, "name").partition(": ")[0]
+    words = marking_words(parted.filter(surely_answered_for_first("topic_id")))
+    named = parted.join(words, on="topic_id", how="left").with_columns(
+        name=pl.format("{}: {}", pl.lit(own), pl.col("words").fill_null(UNTITLED))
+    )
     return Filed.of(named.with_columns(author_columns(), similarity=pl.lit(None, pl.Float64)))
 
 
