@@ -3,10 +3,9 @@
 With `--groups` the topics of real memories are held against a reader's groups instead (`benchmarks/topic_groups.py`).
 
 On labelled short texts (CLINC150: 150 intents in 10 domains) it measures, for each embedder that is
-reachable and for the way without one, B-cubed precision, recall and F1 and normalised mutual information,
-against intents and against domains: by the whole batch and in nightly portions, with and without upkeep,
-beside KMeans that is told the true number of intents, and beside the best threshold that a sweep with the
-labels finds.
+reachable, B-cubed precision, recall and F1 and normalised mutual information, against intents and against
+domains: by the whole batch and in nightly portions, next to KMeans with the true number of intents, and to the
+best threshold that a sweep with the labels finds.
 """
 
 import argparse
@@ -26,27 +25,23 @@ from slowwave.embeddings import (
     centred_profile,
     encode_directions,
     fit_directions,
-    guessed_relevance,
-    load_profile,
+    measured_relevance,
     open_embedder,
     space_id_of,
+    unit_without_common,
 )
 from slowwave.errors import SlowwaveError
 from slowwave.home.centroids import centroids
+from slowwave.language.intents import EXEMPLARS
 from slowwave.settings.groups import EmbeddingSettings
-from slowwave.stages.topics.calibration import calibrate
-from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
-from slowwave.stages.topics.topics import assign_topics
-from slowwave.stages.topics.topics_by_text import assign_topics_by_text
+from tasks.cluster.by_vector import assign_topics, topic_threshold
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "topics" / "clinc150_val.csv"
 OWNER = {"user_id": "u", "project_id": "p", "scope": "user-private"}
 PORTION = 300
 SEED = 20_261_120
-MIN_SPLIT_CELLS = 10
 
 Labels = NDArray[np.intp]
-Assign = Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -98,8 +93,7 @@ class Measured:
         self.cells = data.select(
             pl.format("c{}", pl.int_range(pl.len()).cast(pl.String).str.zfill(6)).alias("cell_id"),
             *(pl.lit(value).alias(name) for name, value in OWNER.items()),
-            pl.lit(None, dtype=pl.String).alias("topic_hint"),
-            pl.col("text").alias("content"),
+            pl.lit("").alias("hint"),
         )
         self.lines: list[Line] = []
         self.notes: list[str] = []
@@ -128,98 +122,49 @@ def shuffled_portions(cells: pl.DataFrame) -> list[pl.DataFrame]:
 
 def topics_of(filed: pl.DataFrame) -> pl.DataFrame:
     """Topics as the store would hold them, from the cells filed so far."""
-    sizes = filed.group_by("topic_id").agg(cell_count=pl.len())
-    owner = [pl.lit(value).alias(name) for name, value in OWNER.items()]
-    return centroids(filed).join(sizes, on="topic_id").with_columns(*owner, pl.lit("").alias("name"))
+    return centroids(filed).with_columns(pl.lit(value).alias(name) for name, value in OWNER.items())
 
 
-def by_night(cells: pl.DataFrame, threshold: float, upkeep: tuple[float, float] | None) -> pl.DataFrame:
-    """The incremental way; `upkeep` is (merge, split) thresholds, or none for no upkeep."""
+def by_night(cells: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    """The incremental way: each night joins and opens topics, given those of the nights before."""
     filed = cells.clear().with_columns(pl.lit("").alias("topic_id"))
     for portion in shuffled_portions(cells):
-        answer = assign_topics(portion, topics_of(filed), threshold=threshold).select("cell_id", "topic_id")
-        filed = pl.concat([filed, portion.join(answer, on="cell_id")])
-        if upkeep:
-            filed = kept_up(filed, set(answer["topic_id"]), *upkeep)
+        known = topics_of(filed)
+        answer = assign_topics(portion, known, threshold=threshold, taken=known["topic_id"])
+        filed = pl.concat([filed, portion.join(answer.select("cell_id", "topic_id"), on="cell_id")])
     return filed.select("cell_id", "topic_id")
-
-
-def kept_up(filed: pl.DataFrame, touched: set[str], merge: float, split: float) -> pl.DataFrame:
-    """Merge, then split, the topics that this night touched."""
-    merged = merge_topics(topics_of(filed), touched, threshold=merge)
-    filed = filed.join(merged, on="topic_id", how="left").with_columns(
-        pl.coalesce("merged_into", "topic_id").alias("topic_id")
-    )
-    filed = filed.drop("merged_into")
-    looked_at = filed.filter(pl.col("topic_id").is_in(list(touched)))
-    moved = split_topics(looked_at, split_threshold=split, min_cells=MIN_SPLIT_CELLS)
-    moved = moved.rename({"topic_id": "new_topic_id"})
-    filed = filed.join(moved, on="cell_id", how="left")
-    return filed.with_columns(pl.coalesce("new_topic_id", "topic_id").alias("topic_id")).drop("new_topic_id")
 
 
 def measure_embedder(measured: Measured, embedder: Embedder) -> None:
     """All ways with vectors."""
     from sklearn.cluster import KMeans
 
-    name, profile = embedder.embedder_id, embedder.profile
+    name, threshold = embedder.embedder_id, topic_threshold(embedder)
+    assert threshold is not None
     embedded = embedder.embed_documents(measured.texts)
     cells = measured.cells.with_columns(
         pl.Series("vector", embedded.vectors, dtype=pl.Array(pl.Float32, embedder.dims))
     )
     none = cells.clear().select(pl.col("cell_id").alias("topic_id"), *OWNER, "vector")
-    own = calibrate(embedded.vectors, sample=2_000, seed=SEED)
+
+    def batch(threshold: float) -> pl.DataFrame:
+        return assign_topics(cells, none, threshold=threshold, taken=())
+
+    noise = embedder.relevance
     measured.notes.append(
-        f"{name}: noise {own.noise:.2f}, kin {own.kin:.2f}; calibrated topic {own.topic_threshold:.2f}, "
-        f"split {own.split_threshold:.2f}, near {own.near_threshold:.2f}, merge {own.merge_threshold:.2f}; "
-        f"profile topic {profile.topic_threshold:.2f}; {len(embedded.failures)} texts without a vector"
+        f"{name}: noise {noise.noise_mean:.3f}, deviation {noise.noise_std:.3f}; "
+        f"{len(embedded.failures)} texts without a vector"
     )
-    ways = {"profile": profile.topic_threshold, "calibrated": own.topic_threshold}
-    for label, threshold in ways.items():
-        measured.add(name, f"batch, {label}", threshold, assign_topics(cells, none, threshold=threshold))
-        measured.add(name, f"nights, {label}", threshold, by_night(cells, threshold, None))
-        upkeep = (own.merge_threshold, own.split_threshold)
-        if label == "profile":
-            upkeep = (profile.merge_threshold, profile.split_threshold)
-        measured.add(name, f"nights + upkeep, {label}", threshold, by_night(cells, threshold, upkeep))
+    measured.add(name, "batch", threshold, batch(threshold))
+    measured.add(name, "nights", threshold, by_night(cells, threshold))
     usable = np.isfinite(embedded.vectors).all(axis=1)
     count = int(measured.intents.max()) + 1
     told = KMeans(count, n_init=3, random_state=0).fit_predict(embedded.vectors[usable])
     grouped = cells.filter(pl.Series(usable)).select("cell_id", topic_id=pl.Series(told).cast(pl.String))
     measured.add(name, f"KMeans told {count}", None, grouped)
-    grid = np.round(np.arange(own.noise, own.kin, 0.02), 2).tolist()
-    best(measured, name, "batch, best of sweep", grid, lambda t: assign_topics(cells, none, threshold=t))
-    best(measured, name, "nights, best of sweep", grid, lambda t: by_night(cells, t, None))
-
-
-def measure_lexical(measured: Measured) -> None:
-    """The ways without vectors."""
-    cells = measured.cells
-    none = pl.DataFrame(schema=dict.fromkeys(["topic_id", *OWNER, "name", "text"], pl.String))
-    threshold = load_profile("lexical").topic_threshold
-
-    def nights(threshold: float) -> pl.DataFrame:
-        filed = cells.clear().with_columns(pl.lit("").alias("topic_id"))
-        for portion in shuffled_portions(cells):
-            known = filed.group_by("topic_id").agg(
-                pl.col(*OWNER).first(), text=pl.col("content").str.join(" ")
-            )
-            known = known.with_columns(pl.lit("").alias("name"))
-            answer = assign_topics_by_text(portion, known, threshold=threshold).select("cell_id", "topic_id")
-            filed = pl.concat([filed, portion.join(answer, on="cell_id")])
-        return filed.select("cell_id", "topic_id")
-
-    measured.add(
-        "none (words)", "batch, profile", threshold, assign_topics_by_text(cells, none, threshold=threshold)
-    )
-    measured.add("none (words)", "nights, profile", threshold, nights(threshold))
-    grid = np.round(np.arange(0.08, 0.5, 0.03), 2).tolist()
-    ways: dict[str, Callable[[float], pl.DataFrame]] = {
-        "batch, best of sweep": lambda t: assign_topics_by_text(cells, none, threshold=t),
-        "nights, best of sweep": nights,
-    }
-    for way, group in ways.items():
-        best(measured, "none (words)", way, grid, group)
+    grid = np.round(np.arange(0.2, 0.6, 0.03), 2).tolist()
+    best(measured, name, "batch, best of sweep", grid, batch)
+    best(measured, name, "nights, best of sweep", grid, lambda threshold: by_night(cells, threshold))
 
 
 def best(
@@ -238,8 +183,10 @@ def centred(embedder: Embedder, texts: Sequence[str]) -> Embedder:
     made = embedder.embed_documents(texts).vectors
     directions = fit_directions(made, components=settings.centring_components)
     name = space_id_of(embedder.embedder_id, encode_directions(directions))
-    profile = centred_profile(embedder.profile)
-    return CentredEmbedder(embedder, name, profile, guessed_relevance(profile), directions)
+    questions = embedder.embed_queries([text for texts in EXEMPLARS.values() for text in texts]).vectors
+    asked, stored = (unit_without_common(rows, directions)[0] for rows in (questions, made))
+    noise = measured_relevance(asked, stored)
+    return CentredEmbedder(embedder, name, centred_profile(embedder.profile), noise, directions)
 
 
 def reachable(measured: Measured) -> list[Embedder]:
@@ -314,7 +261,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     measured = Measured(pl.read_csv(options.data))
     for embedder in reachable(measured):
         measure_embedder(measured, embedder)
-    measure_lexical(measured)
     if options.json:
         lines = [asdict(line) for line in measured.lines]
         print(json.dumps({"texts": len(measured.texts), "lines": lines, "notes": measured.notes}))

@@ -1,42 +1,59 @@
-"""Cluster: every memory gets a topic; topics that became one are merged, incoherent ones split."""
+"""Cluster: every memory gets a topic; topics of one name merge, and what one summary cannot describe is split."""
 
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.topics.cluster import (
-    assign,
-    count_topics,
-    find_miscounted,
+from tasks.cluster.by_model import ask_groups, ask_parts, find_nearest_topics, find_pages
+from tasks.cluster.by_vector import file_left_over, halve, topic_threshold
+from tasks.cluster.cluster import (
+    find_members,
+    find_oversize,
+    find_topics,
     find_unassigned,
-    merge,
-    rename,
-    split,
+    left_over,
+    plan_counts,
+    plan_filed,
+    plan_merges,
+    plan_split,
 )
-from slowwave.stages.topics.grouping import group
+from tasks.commit import commit
+from tasks.embed import embed_missing
 from tasks.step import open_stage, run_name
 
 
 @flow(name="cluster", flow_run_name=run_name)
 def cluster(home: str = "", dry_run: bool = False) -> StageReport:
-    """Gives new memories their topics and keeps the topics apart. Topic ids stay stable.
+    """Gives new memories their topics: by the model where there is one, the rest by names and vectors.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
-        dry_run: Only show what would change.
+        dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with open_stage("cluster", home=home, dry_run=dry_run) as run:
-        run.refresh_vectors()
-        cells = find_unassigned(run)
-        miscounted = find_miscounted(run)
-        if cells.is_empty() and not miscounted:
+        embed_missing(run)
+        cells = find_unassigned(run.reader)
+        if cells.is_empty():
             run.skip("every memory has its topic")
         else:
-            filed = group(run, cells)
-            touched = assign(run, cells.join(filed, on="cell_id", how="anti")) | miscounted
-            run.refresh_vectors()
-            touched |= merge(run, touched)
-            touched |= split(run, touched | set(filed["topic_id"]))
-            rename(run, touched)
-            count_topics(run, touched | set(filed["topic_id"]))
-            run.refresh_vectors()
+            if run.model is not None:
+                for page in find_pages(run.reader, cells):
+                    topics = find_topics(run.reader)
+                    shown = find_nearest_topics(run.reader, page, topics)
+                    filed = ask_groups(run.model, page, shown, topics, run.settings.topics)
+                    commit(run, plan_filed(page, filed, otherwise="filed without the model"))
+                    cells = left_over(cells, filed)
+                    embed_missing(run)  # the centroids by which the next page and the rest are placed
+            threshold = topic_threshold(run.workspace.embedder)
+            filed = file_left_over(run.reader, cells, find_topics(run.reader), threshold=threshold)
+            commit(run, plan_filed(cells, filed, otherwise="waits for its vector"))
+            commit(run, plan_merges(run.reader, find_topics(run.reader)))
+            for topic in find_oversize(run.reader, find_topics(run.reader)):
+                members, topics = find_members(run.reader, topic), find_topics(run.reader)
+                model, settings = run.model, run.settings.topics
+                parts = ask_parts(model, members, topics, settings) if model is not None else None
+                if parts is None:
+                    parts = halve(run.reader, members, topics, topic)
+                commit(run, plan_split(run.reader, topic, parts))
+        commit(run, plan_counts(run.reader))
+        embed_missing(run)
     return run.report

@@ -46,7 +46,6 @@ from slowwave.schemas.requests import (
     WeakRequest,
 )
 from slowwave.schemas.results import (
-    Calibration,
     Erased,
     Explanation,
     Fading,
@@ -71,7 +70,6 @@ from slowwave.stages.ingest.alone import ingest_alone
 from slowwave.stages.ingest.folding import Folding
 from slowwave.stages.ingest.methods import Sources
 from slowwave.stages.ingest.record import Conversations, record
-from slowwave.stages.topics.calibration import calibrate_home
 
 Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
 
@@ -355,15 +353,6 @@ class Memory(Lists, Edits, Sources):
             BusyError: as `correct`.
         """
         return quarantine.release_chunks(self._home, ids, now=moment_of(now))
-
-    def calibrate(self, *, dry_run: bool = False) -> Calibration:
-        """Measure the embedder's thresholds on this memory, and keep them unless it is a dry run.
-
-        Raises:
-            NotFoundError: there is no such memory, or none yet.
-            InputError: it holds no vectors, or too few to measure on.
-        """
-        return calibrate_home(self._home, dry_run=dry_run)
 
     def warm(self, *, is_served: bool = False) -> None:
         """Load tables and embedder for fast first questions; a server reads large tables, too, and not beside these."""

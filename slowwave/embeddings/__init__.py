@@ -20,18 +20,14 @@ from slowwave.embeddings.centring import (
 )
 from slowwave.embeddings.choice import check_embedder, open_embedder
 from slowwave.embeddings.profiles import (
-    THRESHOLDS,
     Profile,
-    centred_name,
     centred_profile,
     load_profile,
-    write_calibration,
 )
 from slowwave.embeddings.protocol import Embedded, Embedder
 from slowwave.embeddings.relevance import Relevance, Vectors, guessed_relevance, measured_relevance
 
 __all__ = [
-    "THRESHOLDS",
     "CentredEmbedder",
     "Embedded",
     "Embedder",
@@ -41,7 +37,6 @@ __all__ = [
     "Vectors",
     "base_id_of",
     "base_of",
-    "centred_name",
     "centred_profile",
     "check_embedder",
     "decode_directions",
@@ -53,5 +48,4 @@ __all__ = [
     "open_embedder",
     "space_id_of",
     "unit_without_common",
-    "write_calibration",
 ]

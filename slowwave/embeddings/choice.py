@@ -1,7 +1,5 @@
 """The choice of an embedder: the one that the settings name, or the best that is there."""
 
-from pathlib import Path
-
 from slowwave.embeddings.profiles import plain_name
 from slowwave.embeddings.protocol import Embedder
 from slowwave.embeddings.servers import ollama_names, open_ollama, open_openai
@@ -14,12 +12,12 @@ PROBE_SECONDS = 2.0
 
 
 def open_embedder(
-    settings: EmbeddingSettings, calibration_path: Path | None = None
+    settings: EmbeddingSettings,
 ) -> tuple[Embedder | None, str]:
     """The embedder that the settings ask for, and a sentence that says which one it is and why.
 
     `auto` takes Ollama if it answers within `PROBE_SECONDS` and has the model, else WordLlama, else none.
-    None means: full-text search and topics by words only.
+    None means: full-text search, and topics by the names that a model gives alone.
 
     Raises:
         TransientError: the named server is away.
@@ -29,27 +27,27 @@ def open_embedder(
         return None, "No embedder, as the settings say: full-text search only."
     named = {"wordllama": open_wordllama, "openai": open_openai, "ollama": open_ollama}
     if settings.provider in named:
-        return _told(named[settings.provider](settings, calibration_path), "as the settings say")
+        return _told(named[settings.provider](settings), "as the settings say")
     try:
         names = ollama_names(settings, PROBE_SECONDS)
     except SlowwaveError:
         why = "Ollama does not answer"
     else:
         if plain_name(settings.model) in names or settings.allow_pull:
-            return _told(open_ollama(settings, calibration_path), "Ollama answers and has the model")
+            return _told(open_ollama(settings), "Ollama answers and has the model")
         why = f"Ollama answers but lacks {settings.model} (`ollama pull {settings.model}` adds it)"
     try:
-        return _told(open_wordllama(settings, calibration_path), why)
+        return _told(open_wordllama(settings), why)
     except ConfigError as error:
         return None, f"No embedder: {why}, and {error} Full-text search only."
 
 
 def check_embedder(
-    settings: EmbeddingSettings, calibration_path: Path | None = None
+    settings: EmbeddingSettings,
 ) -> list[tuple[str, bool, str]]:
     """Rows for `doctor`: name of the check, whether it passed, what was found or what to do."""
     try:
-        embedder, note = open_embedder(settings, calibration_path)
+        embedder, note = open_embedder(settings)
     except SlowwaveError as error:
         return [("embedder", False, str(error))]
     checks = [("embedder", True, note)]
@@ -62,13 +60,11 @@ def check_embedder(
         return [*checks, ("embedding", False, str(error))]
     sound = not made.failures and bool(near > far)
     found = f"{embedder.dims} dimensions; related texts {near:.2f}, unrelated {far:.2f}"
-    checks.append(("embedding", sound, found if sound else f"{found}: this model does not tell them apart"))
-    known = embedder.profile.calibrated
-    advice = "measured" if known else f"guessed for {embedder.profile.model}: run `slowwave calibrate`"
-    return [*checks, ("thresholds", known, advice)]
+    return [
+        *checks,
+        ("embedding", sound, found if sound else f"{found}: this model does not tell them apart"),
+    ]
 
 
 def _told(embedder: Embedder, why: str) -> tuple[Embedder, str]:
-    profile = embedder.profile
-    guess = "" if profile.calibrated else " Its thresholds are guesses until calibrated."
-    return embedder, f"Embedding with {embedder.embedder_id}: {why}.{guess}"
+    return embedder, f"Embedding with {embedder.embedder_id}: {why}."

@@ -10,7 +10,6 @@ import socket
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from pathlib import Path
 from typing import Any
 
 from slowwave.embeddings.batches import PROBE_TEXT, BatchEmbedder, BrokenError, RefusedError, matrix
@@ -37,7 +36,7 @@ _TOO_LONG = re.compile(
 )
 
 
-def open_ollama(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
+def open_ollama(settings: EmbeddingSettings) -> Embedder:
     """The embedder of a model that Ollama has, or may pull; raises as `open_embedder`."""
     model = settings.model
     if plain_name(model) not in ollama_names(settings, settings.timeout_seconds):
@@ -48,7 +47,7 @@ def open_ollama(settings: EmbeddingSettings, calibration_path: Path | None) -> E
         with _ollama_errors(model):
             return client.embed(model=model, input=texts, truncate=False).embeddings
 
-    return _server_embedder("ollama", settings, calibration_path, client, ask, f"Ollama's {model}")
+    return _server_embedder("ollama", settings, client, ask, f"Ollama's {model}")
 
 
 def ollama_names(settings: EmbeddingSettings, timeout_seconds: float) -> set[str]:
@@ -66,7 +65,7 @@ def ollama_names(settings: EmbeddingSettings, timeout_seconds: float) -> set[str
         raise TransientError(f"Ollama is broken ({error}). Look at its log; try again later.") from None
 
 
-def open_openai(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
+def open_openai(settings: EmbeddingSettings) -> Embedder:
     """The embedder of any server that speaks OpenAI's API; raises as `open_embedder`."""
     import openai  # noqa: PLC0415
 
@@ -86,13 +85,12 @@ def open_openai(settings: EmbeddingSettings, calibration_path: Path | None) -> E
             return [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
 
     who = f"the embedding server's {model}"
-    return _server_embedder("openai", settings, calibration_path, client, ask, who)
+    return _server_embedder("openai", settings, client, ask, who)
 
 
 def _server_embedder(
     provider: str,
     settings: EmbeddingSettings,
-    calibration_path: Path | None,
     client: Any,
     ask: Callable[[list[str]], object],
     who: str,
@@ -116,7 +114,7 @@ def _server_embedder(
     with ExitStack() as undo:
         undo.enter_context(closing(client))
         profile = with_prefixes(
-            load_profile(settings.model, calibration_path),
+            load_profile(settings.model),
             query=settings.query_prefix,
             document=settings.document_prefix,
         )

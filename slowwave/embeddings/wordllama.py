@@ -25,15 +25,15 @@ LONGEST_HEAD = 1_000_000
 """Bytes that describe the matrix: more are no description."""
 
 
-def open_wordllama(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
+def open_wordllama(settings: EmbeddingSettings) -> Embedder:
     """The embedder of the wheel's model: static word vectors, averaged.
 
     A text without a known token has the zero vector, which is near nothing and far from nothing: a failure.
 
     Raises:
-        ConfigError: the package or its weights are not there, or the calibration file cannot be read.
+        ConfigError: the package or its weights are not there.
     """
-    profile, weights = load_profile("wordllama", calibration_path), _weights()
+    profile, weights = load_profile("wordllama"), _weights()
 
     def ask(texts: list[str]) -> Vectors:
         return matrix(_means(weights, token_ids(texts)), len(texts), profile.dims, "WordLlama")

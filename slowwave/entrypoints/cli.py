@@ -271,9 +271,6 @@ def rederive(
         show_derivation(found)
 
 
-app.command()(inspect.calibrate)
-
-
 @app.command()
 def evaluate(
     questions: Annotated[

@@ -5,7 +5,6 @@
     |-- journal/             the truth
     |-- store/               derived tables
     |-- cache/answers.sqlite answers of the language model
-    |-- calibration.json     thresholds measured on this store
     |-- MEMORY.md            core memory, written by `promote`
     |-- core.json            hashes of the lines that it was written with: others are a person's
     |-- spool/usage.jsonl    what was retrieved, until the night takes it into the journal
@@ -89,11 +88,6 @@ class Home:
     def derivation_root(self) -> Path:
         """The folder of a derivation beside this memory."""
         return self.root / "rederived"
-
-    @property
-    def calibration_path(self) -> Path:
-        """Thresholds measured by `slowwave calibrate`."""
-        return self.root / "calibration.json"
 
     @property
     def core_path(self) -> Path:

@@ -42,7 +42,7 @@ def stored_space(home: Home, store: Store, base: Embedder) -> Embedder | None:
 
 
 def _centred(home: Home, base: Embedder, fit: dict[str, object]) -> Embedder:
-    profile = centred_profile(base.profile, home.calibration_path)
+    profile = centred_profile(base.profile)
     return CentredEmbedder(
         base,
         embedder_id=str(fit["space_id"]),

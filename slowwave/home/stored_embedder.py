@@ -28,7 +28,7 @@ def base_embedder(home: Home, embedder_id: str) -> tuple[Embedder | None, str]:
     """The embedder of vectors that are named so, without their fit; the store is not needed."""
     configured, stored = home.settings.embedding, base_id_of(embedder_id)
     try:
-        embedder, note = open_embedder(configured, home.calibration_path)
+        embedder, note = open_embedder(configured)
     except TransientError as error:
         embedder, note = None, f"the embedder does not answer ({error})"
     found = embedder.embedder_id if embedder else ""
@@ -41,7 +41,7 @@ def base_embedder(home: Home, embedder_id: str) -> tuple[Embedder | None, str]:
     if provider != configured.provider:  # address and key belong to the provider that is configured
         own = own.model_copy(update={"base_url": None, "api_key": None})
     try:
-        embedder, _ = open_embedder(own, home.calibration_path)
+        embedder, _ = open_embedder(own)
     except (TransientError, ConfigError) as error:
         return None, f"the store's embedder {stored} does not serve ({error}); full text only"
     if embedder is None or embedder.embedder_id != stored:

@@ -344,7 +344,7 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
         store = open_store(home.store_root)
     except NotFoundError:
         keep_fresh(home, now=clock())
-        embedder, note = open_embedder(home.settings.embedding, home.calibration_path)
+        embedder, note = open_embedder(home.settings.embedding)
         store = new_store(home.store_root, embedder)
     else:
         store.require_tables()

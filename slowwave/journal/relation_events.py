@@ -20,7 +20,7 @@ OF_RELATIONS = (
         "topic.merged",
         "topic_id merged_into",
         "topics merged",
-        "A topic was found near-identical to another.",
+        "A topic became part of another of the same name.",
     ),
     kind_of("topic.renamed", "topic_id name", "topics renamed", "A topic got a better name."),
     kind_of(
@@ -33,7 +33,7 @@ OF_RELATIONS = (
         "topic.flagged",
         "topic_id reason",
         "topics marked for review",
-        "A topic's summary depends on a superseded memory.",
+        "A topic's summary no longer fits its memories.",
     ),
     kind_of(
         "pair.judged",

@@ -165,10 +165,9 @@ def _write_state(side: Home, state: DerivationState) -> None:
 
 
 def _take_over_settings(living: Home, side: Home) -> None:
-    """Settings and thresholds as they are now, so that the derivation can also be searched as a home by itself."""
-    for name in ("slowwave.toml", "calibration.json"):
-        source, copy = living.root / name, side.root / name
-        if source.is_file():
-            write_whole(copy, source.read_bytes(), mode=0o600)
-        else:
-            copy.unlink(missing_ok=True)
+    """The settings as they are now, so that the derivation can also be searched as a home by itself."""
+    source, copy = living.root / "slowwave.toml", side.root / "slowwave.toml"
+    if source.is_file():
+        write_whole(copy, source.read_bytes(), mode=0o600)
+    else:
+        copy.unlink(missing_ok=True)

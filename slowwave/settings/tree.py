@@ -61,6 +61,10 @@ GONE = (
     ("context", "turn_weight"),
     ("context", "period_weight"),
     ("graph", "causal_pairs"),
+    *(
+        ("topics", name)
+        for name in ("max_share", "share_from", "join_similarity", "name_weight", "crowding", "group_from")
+    ),
 )
 """Settings that were dropped, by group and name: files and environments may still say them, to no effect."""
 

@@ -78,7 +78,6 @@ LETTERS = '''"""Letters: how often each letter stands in a text, for tests of a 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -88,9 +87,9 @@ from slowwave.embeddings.relevance import Relevance, guessed_relevance
 from slowwave.settings.groups import EmbeddingSettings
 
 
-def open_letters(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
+def open_letters(settings: EmbeddingSettings) -> Embedder:
     """The embedder that counts letters."""
-    return _Letters(load_profile("letters", calibration_path))
+    return _Letters(load_profile("letters"))
 
 
 @dataclass(frozen=True)
@@ -330,7 +329,7 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
                 before(
                     '    if settings.provider == "none":\n',
                     '    if settings.provider == "letters":\n'
-                    '        return _told(open_letters(settings, calibration_path), "as the settings say")\n',
+                    '        return _told(open_letters(settings), "as the settings say")\n',
                 ),
                 before(
                     "from slowwave.embeddings.profiles import",
@@ -341,9 +340,8 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
                 before(
                     "[wordllama]\n",
                     '[letters]\ndims = 26\nmax_tokens = 1000\ndocument_prefix = ""\nquery_prefix = ""\n'
-                    'prefix_version = "v1"\ntopic_threshold = 0.9\nmean_topic_threshold = 0.9\n'
-                    "split_threshold = 0.9\nnear_threshold = 0.9\nmerge_threshold = 0.9\n"
-                    "relevance_threshold = 0.9\nvector_weight = 0.1\ncalibrated = false\n\n",
+                    'prefix_version = "v1"\ntopic_threshold = 0.9\n'
+                    "near_threshold = 0.9\nrelevance_threshold = 0.9\nvector_weight = 0.1\n\n",
                 ),
             ),
             "slowwave/settings/groups.py": (

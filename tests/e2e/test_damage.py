@@ -552,8 +552,8 @@ def test_a_home_is_rescued_without_its_settings(home, wanted, monkeypatch):
     assert_rescued(home, wanted)
 
 
-HELD = ("calibration.json", "writer.json")
-"""As with settings: what a person measured or holds is not removed for them."""
+HELD = ("writer.json",)
+"""As with settings: what a person holds is not removed for them."""
 OTHERS = ("MEMORY.md", "cache/answers.sqlite", "spool/usage.jsonl", "rederived/derivation.json")
 
 

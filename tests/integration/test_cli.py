@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
-import numpy as np
 import polars as pl
 import pytest
 import typer
@@ -393,7 +392,7 @@ def test_the_question_s_words_are_bold_on_a_terminal_and_nothing_stored_is(home,
     assert text.startswith("\\x1b[1mbold\\x1b[0m **bold** ")
 
 
-# Status, doctor, quarantine, calibrate, rebuild
+# Status, doctor, quarantine, rebuild
 
 
 def test_status_of_an_empty_home_makes_nothing(home):
@@ -508,46 +507,6 @@ def test_release_of_what_is_not_in_quarantine_changes_nothing_and_says_why(home)
     assert len(json.loads(call("quarantine", "list", "--home", home, "--json").stdout)) == 1
     assert call("quarantine", "release", "--home", home).exit_code == 2
     assert call("quarantine", "release", "a", "--all", "--home", home).exit_code == 2
-
-
-def test_calibrate_needs_enough_memories_and_writes_only_without_dry_run(home):
-    topics = [
-        "rate limit of the api",
-        "ferry timetable import",
-        "staging database port",
-        "login token format",
-    ]
-    words = np.random.default_rng(0).permutation(
-        [
-            "retry",
-            "window",
-            "seconds",
-            "review",
-            "Mara",
-            "deploy",
-            "judging",
-            "alarm",
-            "index",
-            "header",
-            "winter",
-            "boat",
-        ]
-    )
-    texts = [f"The {topics[n % 4]} and {words[n % 12]} {words[(n * 5 + n // 12) % 12]}" for n in range(60)]
-    fill(home, cell_extracted=pl.concat([cell(f"few{n}", text) for n, text in enumerate(texts[:10])]))
-    few = call("calibrate", "--home", home)
-    assert (few.exit_code, "at least 50" in only_line(few.stderr)) == (65, True)
-    fill(home, cell_extracted=pl.concat([cell(f"more{n}", text) for n, text in enumerate(texts)]))
-    tried = json.loads(call("calibrate", "--home", home, "--json", "--dry-run").stdout)
-    assert (tried["path"], (home / "calibration.json").exists()) == (None, False)
-    kept = json.loads(call("calibrate", "--home", home, "--json").stdout)
-    assert kept["thresholds"] == tried["thresholds"]
-    assert json.loads((home / "calibration.json").read_text()) == {"wordllama": kept["thresholds"]}
-
-
-def test_calibrate_rebuild_and_release_of_nothing_do_not_make_a_memory(home):
-    assert call("calibrate", "--home", home).exit_code == 66
-    assert not home.exists()
 
 
 # The program

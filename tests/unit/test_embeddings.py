@@ -1,4 +1,3 @@
-import json
 import logging
 import socket
 import subprocess
@@ -15,7 +14,6 @@ from slowwave.embeddings import (
     base_id_of,
     base_of,
     batches,
-    centred_name,
     centred_profile,
     check_embedder,
     decode_directions,
@@ -27,7 +25,6 @@ from slowwave.embeddings import (
     open_embedder,
     profiles,
     space_id_of,
-    write_calibration,
 )
 from slowwave.embeddings import wordllama as wordllama_module
 from slowwave.embeddings.profiles import with_prefixes
@@ -185,9 +182,7 @@ def test_every_profile_can_be_loaded_and_orders_its_thresholds():
     for name in profiles._profiles():
         model, _, is_centred = name.partition("+")
         profile = centred_profile(load_profile(model)) if is_centred else load_profile(model)
-        assert profile.topic_threshold <= profile.near_threshold <= profile.merge_threshold
-        if profile.dims:
-            assert profile.split_threshold == pytest.approx(profile.topic_threshold**0.5, abs=0.01)
+        assert profile.topic_threshold <= profile.near_threshold
 
 
 @pytest.mark.parametrize(
@@ -212,51 +207,9 @@ def test_a_model_finds_its_profile_by_name_and_another_size_does_not(model, dims
     assert (profile.dims, profile.query_prefix) == (dims, query_prefix)
 
 
-def test_a_calibration_overrides_the_profile_of_its_model_alone(tmp_path):
-    path = tmp_path / "home" / "calibration.json"
-    write_calibration(path, "nomic-embed-text:latest", {"topic_threshold": 0.51})
-    write_calibration(path, "wordllama", {"near_threshold": 0.7})
-    nomic = load_profile("nomic-embed-text", path)
-    assert (nomic.topic_threshold, nomic.calibrated) == (0.51, True)
-    assert nomic.merge_threshold == load_profile("nomic-embed-text").merge_threshold
-    assert load_profile("mxbai-embed-large", path) == load_profile("mxbai-embed-large")
-    assert [entry.name for entry in path.parent.iterdir()] == ["calibration.json"]
-
-
-def test_open_embedder_reads_the_calibration(tmp_path):
-    path = tmp_path / "calibration.json"
-    write_calibration(path, "wordllama", {"topic_threshold": 0.44})
-    embedder, _ = open_embedder(WORDLLAMA, path)
-    assert embedder.profile.topic_threshold == 0.44
-
-
-@pytest.mark.parametrize("thresholds", [{"topic": 0.5}, {"topic_threshold": 1.5}, {}])
-def test_what_is_no_threshold_is_not_written(tmp_path, thresholds):
-    with pytest.raises(InputError):
-        write_calibration(tmp_path / "calibration.json", "wordllama", thresholds)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["{", "[]", '{"wordllama": 3}', '{"wordllama": {"dims": 3}}', '{"wordllama": {"topic_threshold": "x"}}'],
-)
-def test_a_damaged_calibration_file_is_named_in_the_error(tmp_path, text):
-    path = tmp_path / "calibration.json"
-    path.write_text(text)
-    with pytest.raises(ConfigError, match="calibrat|Calibrate"):
-        load_profile("wordllama", path)
-
-
-def test_the_calibration_file_is_plain_json(tmp_path):
-    path = tmp_path / "calibration.json"
-    write_calibration(path, "wordllama", {"topic_threshold": 0.4})
-    assert json.loads(path.read_text()) == {"wordllama": {"topic_threshold": 0.4}}
-
-
 def test_doctor_sees_that_the_embedder_tells_texts_apart():
     checks = check_embedder(WORDLLAMA)
-    assert [name for name, _, _ in checks] == ["embedder", "embedding", "thresholds"]
+    assert [name for name, _, _ in checks] == ["embedder", "embedding"]
     assert all(passed for _, passed, _ in checks)
 
 
@@ -319,15 +272,11 @@ def test_a_text_without_a_vector_stays_without_one_when_common_directions_are_ou
         same.embed_query("a word")
 
 
-def test_thresholds_measured_without_common_directions_stand_apart(tmp_path):
-    path = tmp_path / "calibration.json"
-    write_calibration(path, centred_name("wordllama"), {"near_threshold": 0.5})
-    plain = load_profile("wordllama", path)
-    assert plain.near_threshold == load_profile("wordllama").near_threshold
-    assert centred_profile(plain, path).near_threshold == 0.5
-    other = centred_profile(load_profile("never-heard-of"))
-    assert not other.calibrated
-    assert other.dims == load_profile("never-heard-of").dims
+def test_thresholds_without_common_directions_are_others_and_all_else_of_a_profile_stays():
+    plain = load_profile("never-heard-of")
+    centred = centred_profile(plain)
+    assert centred.topic_threshold < plain.topic_threshold
+    assert (centred.model, centred.dims) == (plain.model, plain.dims)
 
 
 def test_prefixes_of_the_settings_replace_those_of_the_profile_and_name_another_space():

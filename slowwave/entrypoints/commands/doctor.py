@@ -61,7 +61,7 @@ def examine(path: str | None) -> list[Check]:
     checks += [_row("settings", True, f"home is {home.root.resolve()}"), *former_home_checks(home)]
     checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home), *project_checks(home)]
     checks += [_row(*found) for found in check_llm(home.settings.llm)]
-    checks += [_row(*found) for found in check_embedder(home.settings.embedding, home.calibration_path)]
+    checks += [_row(*found) for found in check_embedder(home.settings.embedding)]
     return [*checks, *_agents(path, server_checks(home)), *_prefect()]
 
 

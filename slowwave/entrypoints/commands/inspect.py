@@ -8,15 +8,13 @@ import typer
 
 from slowwave.entrypoints.commands.options import (
     Asked,
-    DryRunOption,
     HomeOption,
     JsonOption,
     asks,
-    memory_of,
     reply,
 )
 from slowwave.entrypoints.resident.client import call, read
-from slowwave.entrypoints.show.home import show_calibration, show_quarantine, show_status
+from slowwave.entrypoints.show.home import show_quarantine, show_status
 from slowwave.entrypoints.show.inspection import show_archived, show_explanation, show_stats, show_weak
 from slowwave.entrypoints.show.terminal import results, show_json
 from slowwave.schemas.requests import ArchivedRequest, CellRequest, WeakRequest
@@ -65,13 +63,6 @@ def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     now = datetime.now(UTC)
     found = call(home, "status", {}, Status)
     reply(found, partial(show_status, now=now), as_json=as_json)
-
-
-def calibrate(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
-    """Measure the embedder's thresholds on this memory. They are kept, and replace the built-in ones."""
-    with memory_of(home) as memory:
-        found = memory.calibrate(dry_run=dry_run)
-    reply(found, show_calibration, as_json=as_json)
 
 
 def list_quarantine(*, home: HomeOption = None, as_json: JsonOption = False) -> None:

@@ -91,9 +91,9 @@ def socket_path(folder: Path) -> Path:
 def fingerprint(folder: Path) -> str:
     """Hash of what a reader must share with its callers: the program's files, its settings file, the environment."""
     stamps = [*_stamps(str(PACKAGE))]
-    for path in (folder / "slowwave.toml", folder / "calibration.json"):
-        if path.exists():
-            stamps.append((str(path), path.stat().st_mtime_ns))
+    path = folder / "slowwave.toml"
+    if path.exists():
+        stamps.append((str(path), path.stat().st_mtime_ns))
     settings = sorted(
         item
         for item in os.environ.items()

@@ -1,4 +1,4 @@
-"""The state of a home, its quarantine and its calibration, for a terminal."""
+"""The state of a home, and its quarantine, for a terminal."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,8 +8,7 @@ from rich.table import Column
 from slowwave.entrypoints.show.answer import FIRST_STEPS
 from slowwave.entrypoints.show.terminal import ago, counts_table, flat, number, results, shown_bytes, table
 from slowwave.schemas.moments import day_of
-from slowwave.schemas.report import several_memories
-from slowwave.schemas.results import Calibration, Night, Pending, QuarantinedChunk, Status
+from slowwave.schemas.results import Night, Pending, QuarantinedChunk, Status
 
 
 def show_status(status: Status, *, now: datetime) -> None:
@@ -87,18 +86,3 @@ def show_quarantine(chunks: Sequence[QuarantinedChunk]) -> None:
             flat(chunk.error or "no reason kept"),
         )
     console.print(made)
-
-
-def show_calibration(found: Calibration) -> None:
-    """The thresholds before and now."""
-    console = results()
-    console.print(
-        f"{several_memories(found.memory_count)}, embedded with {flat(found.model)}", soft_wrap=True
-    )
-    console.print(f"unrelated pairs score {found.noise:.2f}, close relatives {found.kin:.2f}")
-    made = table("threshold", number("before"), number("now"))
-    for name, value in sorted(found.thresholds.items()):
-        made.add_row(name, f"{found.before[name]:.4f}", f"{value:.4f}")
-    console.print(made)
-    kept = "A dry run: nothing was written." if found.path is None else f"Kept in {found.path}."
-    console.print(flat(kept), soft_wrap=True)

@@ -10,10 +10,9 @@ from slowwave.schemas.results.found import (
     SecretPlace,
     TopicSummary,
 )
-from slowwave.schemas.results.home import Calibration, Night, Pending, QuarantinedChunk, Stats, Status
+from slowwave.schemas.results.home import Night, Pending, QuarantinedChunk, Stats, Status
 
 __all__ = [
-    "Calibration",
     "Dispute",
     "Done",
     "Erased",

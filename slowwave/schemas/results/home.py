@@ -1,4 +1,4 @@
-"""The state of a home: counts, waiting work, the last night, quarantine, calibration."""
+"""The state of a home: counts, waiting work, the last night, quarantine."""
 
 from datetime import datetime
 from pathlib import Path
@@ -102,15 +102,3 @@ class QuarantinedChunk(Frozen):
     source_name: str
     attempts: int
     error: str | None
-
-
-class Calibration(Frozen):
-    """Thresholds of an embedder, as measured. They are cosines by name; `path` is null in a dry run."""
-
-    model: str
-    memory_count: int
-    before: dict[str, float]
-    thresholds: dict[str, float]
-    noise: float = Field(description="Cosine of unrelated pairs.")
-    kin: float = Field(description="Cosine of close relatives.")
-    path: Path | None

@@ -52,7 +52,7 @@ def rebuild_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
 def reembed_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
     """Folds the whole journal into a new store, with vectors of the embedder that the settings name."""
     with rewriting(where := open_home(home)):
-        embedder, note = open_embedder(where.settings.embedding, where.calibration_path)
+        embedder, note = open_embedder(where.settings.embedding)
         report = StageReport(stage="reembed", dry_run=dry_run, notes=[note])
         living = open_store(where.store_root)
         living.require_tables()
@@ -123,7 +123,7 @@ def _embedder(home: Home, living: Store | None) -> tuple[Embedder | None, str]:
     if living is not None:
         return base_embedder(home, living.meta.embedder_id)
     try:
-        return open_embedder(home.settings.embedding, home.calibration_path)
+        return open_embedder(home.settings.embedding)
     except TransientError as error:
         return None, f"full text only, until `slowwave run reembed`: the embedder does not answer ({error})"
 

@@ -1,1 +1,0 @@
-"""Topics: memories are clustered, and topics get summaries of what holds now."""

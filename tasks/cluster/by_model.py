@@ -1,0 +1,136 @@
+"""Topics by a model that reads the new memories of a night together, and the parts of a topic that grew too large.
+
+The extractor names topics a page at a time and sees no other page, so its names for one subject differ, and one name
+covers several subjects.
+"""
+
+import numpy as np
+import polars as pl
+from pandera.typing.polars import DataFrame
+
+from slowwave.language.sentences import shortened
+from slowwave.llm import Request
+from slowwave.prompting.files import group_memories_prompt
+from slowwave.prompting.prompt_inputs import MemoryLine, TopicLine
+from slowwave.prompting.text_answers import GroupsAnswer
+from slowwave.schemas.tables import OWNER, RAW_PROMPT
+from slowwave.settings.topics import TopicSettings
+from slowwave.store import col
+from slowwave.trust.origins import is_anybodys
+from tasks.ask import Answered, Model
+from tasks.cluster.cluster import Filed, KnownTopics, NewCells, living
+from tasks.cluster.names import founded_id, normalized
+from tasks.frames import Frame
+from tasks.step import Readable, step
+
+
+class ShownTopics(Frame):
+    """The topics on a page, with their numbers there."""
+
+    number: int
+    topic_id: str
+    name: str
+    cell_count: int
+
+
+@step
+def find_pages(reader: Readable, cells: DataFrame[NewCells]) -> list[DataFrame[NewCells]]:
+    """Pages of one owner each, in the order of time: what a model read before, and somebody answers for."""
+    readable = cells.filter((pl.col("prompt_version") != RAW_PROMPT) & ~is_anybodys())
+    return _pages(readable, reader.settings.topics)
+
+
+@step
+def find_nearest_topics(
+    reader: Readable, page: DataFrame[NewCells], topics: DataFrame[KnownTopics]
+) -> DataFrame[ShownTopics]:
+    """The topics shown beside a page: those nearest to any of its memories, else the largest."""
+    own = living(topics).join(page.head(1), on=OWNER, how="semi")
+    most = reader.settings.topics.group_topics
+    if own.height > most:
+        own = own.sort("cell_count", "topic_id", descending=[True, False])
+        centres = reader.store.rows("topics", ["topic_id", "centroid"], col("centroid").is_not_null())
+        placed = own.join(centres, on="topic_id", how="inner", maintain_order="left")
+        vectors = reader.store.vectors("cells", page["cell_id"])
+        if placed.height and vectors.height:
+            near = (placed["centroid"].to_numpy() @ vectors["vector"].to_numpy().T).max(axis=1)
+            own = placed.with_columns(near=pl.Series(near.astype(np.float64))).sort(
+                "near", "topic_id", descending=[True, False]
+            )
+    ordered = own.head(most).sort("name", "topic_id").with_row_index("number", offset=1)
+    return ShownTopics.of(ordered.cast({"number": pl.Int64}))
+
+
+@step
+def ask_groups(
+    model: Model,
+    page: DataFrame[NewCells],
+    shown: DataFrame[ShownTopics],
+    topics: DataFrame[KnownTopics],
+    settings: TopicSettings,
+) -> DataFrame[Filed]:
+    """The memories of a page that the model filed; none without a usable answer."""
+    numbered = page.with_row_index("number", offset=1)
+    texts = numbered.select("number", shortened(pl.col("content"), settings.group_words))
+    prompt = group_memories_prompt(
+        [TopicLine(*row) for row in shown.select("number", "name", "cell_count").rows()],
+        [MemoryLine(*row) for row in texts.rows()],
+    )
+    numbers = {"page_numbers": set(numbered["number"]), "topic_numbers": set(shown["number"])}
+    said = model.ask(GroupsAnswer, {"": Request(prompt, GroupsAnswer, numbers)}, work="topics").get("")
+    return groups_of(said, numbered, shown, topics) if said else Filed.empty()
+
+
+@step
+def ask_parts(
+    model: Model, members: DataFrame[NewCells], topics: DataFrame[KnownTopics], settings: TopicSettings
+) -> DataFrame[Filed] | None:
+    """The parts of one topic, by the same prompt over its oldest memories, shown no topics; null if it stays whole."""
+    pages = _pages(members.filter(~is_anybodys()), settings)
+    parts = ask_groups(model, pages[0], ShownTopics.empty(), topics, settings) if pages else Filed.empty()
+    return parts if parts["topic_id"].n_unique() > 1 else None
+
+
+def groups_of(
+    said: Answered[GroupsAnswer], page: pl.DataFrame, shown: pl.DataFrame, topics: pl.DataFrame
+) -> DataFrame[Filed]:
+    """The groups of an answer about a page of one owner; `page` and `shown` have `number`.
+
+    A new topic that has the name of a topic there is, or of another group, is that one.
+    """
+    cells = dict(page.select("number", "cell_id").rows())
+    ids, taken = dict(shown.select("number", "topic_id").rows()), set(topics["topic_id"])
+    own = living(topics).join(page.head(1), on=OWNER, how="semi").sort("topic_id", descending=True)
+    known = dict(own.select(normalized("name"), "topic_id").rows())
+    groups = pl.DataFrame({"name": [one.name for one in said.answer.groups]}, schema={"name": pl.String})
+    opened, rows = dict[str, str](), list[tuple[str, str]]()
+    for one, key in zip(said.answer.groups, groups.select(normalized("name")).to_series(), strict=True):
+        members = [cells[number] for number in one.memories]
+        topic_id = ids[one.topic] if one.topic else known.get(key)
+        if topic_id is None:
+            topic_id = founded_id(min(members), {*taken, *opened})
+            known[key], opened[topic_id] = topic_id, one.name
+        rows += [(cell_id, topic_id) for cell_id in members]
+    filed = pl.DataFrame(rows, schema={"cell_id": pl.String, "topic_id": pl.String}, orient="row")
+    return Filed.of(
+        filed.join(page.select("cell_id", *OWNER), on="cell_id")
+        .with_columns(
+            similarity=pl.lit(None, pl.Float64),
+            name=pl.col("topic_id").replace_strict(opened, default=None, return_dtype=pl.String),
+            prompt_version=pl.lit(said.prompt_version),
+            model=pl.lit(said.model),
+        )
+        .sort("cell_id")
+    )
+
+
+# Inside
+
+
+def _pages(cells: pl.DataFrame, settings: TopicSettings) -> list[DataFrame[NewCells]]:
+    ordered = cells.sort(*OWNER, "event_time", "cell_id")
+    return [
+        NewCells.of(page)
+        for own in ordered.partition_by(OWNER, maintain_order=True)
+        for page in own.iter_slices(settings.group_memories)
+    ]
