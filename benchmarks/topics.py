@@ -20,19 +20,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from slowwave.embeddings import (
-    CentredEmbedder,
-    Embedder,
-    centred_profile,
-    encode_directions,
-    fit_directions,
-    guessed_relevance,
-    load_profile,
-    open_embedder,
-    space_id_of,
-)
 from slowwave.errors import SlowwaveError
 from slowwave.home.centroids import centroids
+from slowwave.models.embed.choice import open_embedder
+from slowwave.models.embed.profiles import centred_profile, load_profile
+from slowwave.models.embed.protocol import Embedder
+from slowwave.models.embed.relevance import guessed_relevance
+from slowwave.models.embed.space import CentredEmbedder, encode_directions, fit_directions, space_id_of
 from slowwave.settings.groups import EmbeddingSettings
 from slowwave.stages.topics.calibration import calibrate
 from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
@@ -239,7 +233,7 @@ def centred(embedder: Embedder, texts: Sequence[str]) -> Embedder:
     directions = fit_directions(made, components=settings.centring_components)
     name = space_id_of(embedder.embedder_id, encode_directions(directions))
     profile = centred_profile(embedder.profile)
-    return CentredEmbedder(embedder, name, profile, guessed_relevance(profile), directions)
+    return CentredEmbedder(name, profile, guessed_relevance(profile), embedder, directions)
 
 
 def reachable(measured: Measured) -> list[Embedder]:

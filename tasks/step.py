@@ -72,7 +72,7 @@ def step(function: Callable[P, R]) -> Callable[P, R]:
     """Makes a function a step: a task of its own name in the run's page, or a plain call outside of a flow run.
 
     Not cached by Prefect: paid answers are cached in the home alone, where an erase reaches them. Not retried either:
-    what can pass is repeated by the client that asks (`slowwave/llm`), and a commit must not be.
+    what can pass is repeated by the client that asks (`slowwave/models`), and a commit must not be.
     """
     name = function.__name__.replace("_", "-")
     work = task(name=name, task_run_name=name, cache_policy=NO_CACHE)(function)

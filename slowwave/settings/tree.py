@@ -61,6 +61,7 @@ GONE = (
     ("context", "turn_weight"),
     ("context", "period_weight"),
     ("graph", "causal_pairs"),
+    ("embedding", "allow_pull"),
 )
 """Settings that were dropped, by group and name: files and environments may still say them, to no effect."""
 

@@ -2,8 +2,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from slowwave.embeddings import load_profile, open_embedder
 from slowwave.errors import InputError
+from slowwave.models.embed.choice import open_embedder
+from slowwave.models.embed.profiles import load_profile
 from slowwave.settings.groups import EmbeddingSettings
 from slowwave.stages.topics.calibration import MERGE_FLOOR, MIN_VECTORS, calibrate
 

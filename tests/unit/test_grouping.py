@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from slowwave.prompting.text_answers import GroupsAnswer
+from slowwave.models.answers.fields import checked_against
+from slowwave.models.answers.write import GroupsAnswer
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.topics.grouping import groups_of
@@ -25,8 +26,9 @@ def answer(*groups: tuple[int, str, list[int]], shown: int = 0) -> GroupsAnswer:
     told = {
         "groups": [{"topic": topic, "name": name, "memories": numbers} for topic, name, numbers in groups]
     }
-    context = {"page_numbers": set(range(1, shown + 1)), "topic_numbers": {1}} if shown else None
-    return GroupsAnswer.model_validate(told, context=context)
+    numbers = {"page_numbers": set(range(1, shown + 1)), "topic_numbers": {1}} if shown else {}
+    with checked_against(numbers):
+        return GroupsAnswer.model_validate(told)
 
 
 def filed(given: GroupsAnswer, cells: pl.DataFrame, **more: object) -> tuple[dict[str, str], dict[str, str]]:
@@ -69,8 +71,8 @@ def test_a_memory_of_two_groups_stays_in_the_first_and_an_empty_group_is_none():
 @pytest.mark.parametrize(
     ("groups", "told"),
     [
-        ([(0, "One", [1, 4])], r"memories \[4\] are not on the page"),
-        ([(2, "", [1, 2, 3])], "topic 2 is not on the page"),
+        ([(0, "One", [1, 4])], r"memories.1\n.*4 is not on this page; use only the numbers 1, 2, 3"),
+        ([(2, "", [1, 2, 3])], r"topic\n.*2 is not on this page"),
         ([(0, "", [1, 2, 3])], "a new topic needs a name"),
         ([(0, "One", [1])], "2 memories are in no group"),
     ],

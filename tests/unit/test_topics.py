@@ -227,7 +227,7 @@ def test_a_topic_is_not_split_into_crumbs(first, second, min_cells):
 
 def test_no_merge_undoes_a_split():
     """The widest cosine that a split leaves lies under every profile's merge threshold."""
-    from slowwave.embeddings.profiles import _profiles, centred_profile, load_profile
+    from slowwave.models.embed.profiles import _profiles, centred_profile, load_profile
     from slowwave.stages.topics.calibration import MERGE_FLOOR
 
     widest = 2 / (1 + MIN_GAIN) ** 2 - 1

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from slowwave.errors import InputError, OutputError
-from slowwave.llm import Request
-from slowwave.prompting.extract_answers import TombstoneAnswer
-from slowwave.prompting.files import tombstone_prompt
-from slowwave.prompting.prompt_inputs import DeletedCell, items
+from slowwave.models.answers.extract import TombstoneAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import page_rows
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import ask
 from slowwave.stages.extract.tombstones import said_again, without_deleted
@@ -100,7 +100,11 @@ def _judged(run: Stage, pairs: pl.DataFrame) -> tuple[set[str], set[str]]:
     pages = pairs.partition_by("cell_id", maintain_order=True)
     requests = [
         Request(
-            tombstone_prompt(page["content"][0], items(DeletedCell, page.select(content="deleted"))),
+            render(
+                "judge_tombstone",
+                content=page["content"][0],
+                deleted=page_rows(page.select(content="deleted")),
+            ),
             TombstoneAnswer,
             {"page_numbers": set(range(1, page.height + 1))},
         )

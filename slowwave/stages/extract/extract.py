@@ -4,10 +4,10 @@ import polars as pl
 
 from slowwave.chains.timelines import confirmations
 from slowwave.journal.catalogue import EventRows
-from slowwave.llm import Request
-from slowwave.prompting.extract_answers import ExtractAnswer
-from slowwave.prompting.files import extract_prompt
-from slowwave.prompting.prompt_inputs import KnownCell, TurnLine, items, told_date
+from slowwave.models.answers.extract import ExtractAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import Row, numbers_of, page_rows, told_date
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.moments import DAY_UNKNOWN
 from slowwave.schemas.tables import RAW_PROMPT
@@ -171,19 +171,20 @@ def _before(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, page: int) ->
     return before_page(run, chunks.filter(mine), lines.filter(mine))
 
 
-def _extract_request(page: list[TurnLine], before: Before) -> Request:
+def _extract_request(page: list[Row], before: Before) -> Request:
     columns = ["cell_type", "subject", "attribute", "value", "content"]
-    shown = items(
-        KnownCell, before.known.select(*columns, number="known", topic="topic_hint", date=told_date())
+    known = page_rows(before.known.select(*columns, number="known", topic="topic_hint", date=told_date()))
+    dates = [turn["date"] for turn in page if not turn["is_read"]]
+    prompt = render(
+        "extract_cells",
+        session_date=next((date for date in dates if date != DAY_UNKNOWN), DAY_UNKNOWN),
+        turns=page,
+        known=known,
+        earlier=" ".join(before.earlier),
+        topics=", ".join(before.topics),
     )
-    context = {
-        "turn_numbers": {line.number for line in page},
-        "known_numbers": {cell.number for cell in shown},
-    }
-    dates = [line.date for line in page if not line.is_read]
-    date = next((date for date in dates if date != DAY_UNKNOWN), DAY_UNKNOWN)
-    prompt = extract_prompt(date, page, shown, earlier=before.earlier, topics=before.topics)
-    return Request(prompt, ExtractAnswer, context)
+    shown = {"turn_numbers": numbers_of(page), "known_numbers": numbers_of(known)}
+    return Request(prompt, ExtractAnswer, shown)
 
 
 def _extracted(chunk_ids: list[str], cells: pl.DataFrame, author: Author) -> pl.DataFrame:

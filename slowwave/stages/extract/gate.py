@@ -6,10 +6,10 @@ import polars as pl
 
 from slowwave.journal.catalogue import EventRows
 from slowwave.language.small_talk import is_small_talk, is_telling
-from slowwave.llm import Outcome, Request
-from slowwave.prompting.extract_answers import GateAnswer
-from slowwave.prompting.files import gate_prompt
-from slowwave.prompting.prompt_inputs import TurnLine, items_by
+from slowwave.models.answers.extract import GateAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Outcome, Request
+from slowwave.models.rows import Row, rows_by_page
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.stages.asking import ask, usable_answers
 from slowwave.stages.retries import failed_rows
@@ -62,7 +62,9 @@ def through_gate(
     pages = asked["page"].unique(maintain_order=True)
     gate.passed, gate.left_out = gate.passed + len(clear), gate.left_out + len(silent)
     gate.asked += pages.len()
-    requests = [Request(gate_prompt(fresh[page]), GateAnswer, {}, is_gate=True) for page in pages]
+    requests = [
+        Request(render("gate_chunk", turns=fresh[page]), GateAnswer, {}, is_gate=True) for page in pages
+    ]
     outcomes = ask(run, requests, work="gate")
     said = [
         {"page": page, "is_worth": answer.is_worth_remembering, "reason": answer.reason, **author}
@@ -98,12 +100,12 @@ def ruled_pages(lines: pl.DataFrame) -> pl.DataFrame:
     return decided.filter(pl.col("is_worth") | pl.col("is_nothing")).select("page", "is_worth")
 
 
-def lines_by_page(lines: pl.DataFrame) -> dict[object, list[TurnLine]]:
+def lines_by_page(lines: pl.DataFrame) -> dict[object, list[Row]]:
     """The lines of each page as a prompt shows them, by the page."""
     shown = lines.select(
         "page", "speaker", "role", "text", "is_read", number="turn_number", date="event_time"
     )
-    return items_by(TurnLine, shown)
+    return rows_by_page(shown)
 
 
 def failed_pages(run: Stage, chunks: pl.DataFrame, pages: pl.Series, outcomes: list[Outcome]) -> pl.DataFrame:

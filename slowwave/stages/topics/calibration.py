@@ -23,17 +23,17 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slowwave.embeddings import (
+from slowwave.errors import InputError
+from slowwave.home.paths import Home
+from slowwave.models.embed.profiles import (
     THRESHOLDS,
     Profile,
-    base_id_of,
     centred_name,
     centred_profile,
     load_profile,
     write_calibration,
 )
-from slowwave.errors import InputError
-from slowwave.home.paths import Home
+from slowwave.models.embed.space import base_id_of
 from slowwave.schemas.results import Calibration
 from slowwave.stages.topics.topic_clusters import nearest_other
 from slowwave.store import col, lit, open_store

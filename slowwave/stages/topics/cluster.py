@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from slowwave.embeddings import load_profile
 from slowwave.home.topic_counts import topic_counts
 from slowwave.language.text import without_speakers
+from slowwave.models.embed.profiles import load_profile
 from slowwave.schemas.choices import EPISODE, EXTRACTIVE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.asking import author_columns

@@ -11,10 +11,10 @@ import polars as pl
 
 from slowwave.home.centroids import centroids
 from slowwave.language.sentences import shortened
-from slowwave.llm import Request
-from slowwave.prompting.files import group_memories_prompt
-from slowwave.prompting.prompt_inputs import MemoryLine, TopicLine
-from slowwave.prompting.text_answers import GroupsAnswer
+from slowwave.models.answers.write import GroupsAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import page_rows
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.asking import ask, author_columns, usable_answers
@@ -99,10 +99,11 @@ def _nearest_topics(run: Stage, page: pl.DataFrame, topics: pl.DataFrame) -> pl.
 
 
 def _request(run: Stage, page: pl.DataFrame, shown: pl.DataFrame) -> Request:
-    texts = page.select("number", shortened(pl.col("content"), run.settings.topics.group_words))
-    prompt = group_memories_prompt(
-        [TopicLine(*row) for row in shown.select("number", "name", "cell_count").rows()],
-        [MemoryLine(*row) for row in texts.rows()],
+    texts = page.select("number", text=shortened(pl.col("content"), run.settings.topics.group_words))
+    prompt = render(
+        "group_memories",
+        topics=page_rows(shown.select("number", "name", "cell_count")),
+        memories=page_rows(texts),
     )
     numbers = {"page_numbers": set(page["number"]), "topic_numbers": set(shown["number"])}
     return Request(prompt, GroupsAnswer, numbers)
