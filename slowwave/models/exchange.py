@@ -109,8 +109,8 @@ class Exchange:
         self._check_fit(request["messages"])
         completion = repeated(
             lambda: self._post(request),
-            self.settings,
-            first_pause=self.settings.transport_backoff_seconds,
+            retries=self.settings.transport_retries,
+            pauses=(self.settings.transport_backoff_seconds, self.settings.timeout_seconds),
             can_pass=lambda failure: isinstance(failure.error, TransientError),
             stopped=self.state.stopped,
         )

@@ -190,29 +190,27 @@ def cure(settings: Settings, model: str) -> str:
 
 def repeated(
     call: Callable[[], _Result],
-    settings: Settings,
     *,
-    first_pause: float,
-    can_pass: Callable[["ServerError"], bool],
+    retries: int,
+    pauses: tuple[float, float],
+    can_pass: Callable[[ServerError], bool],
     stopped: threading.Event,
 ) -> _Result:
     """The result of a call, repeated after what can pass: with pauses that double, or as long as the server asks.
 
-    No pause is longer than the time-out of one request; `stopped` ends them all.
+    `pauses` are the first and the longest in seconds; `stopped` ends them all.
     """
+    first, most = pauses
+    doubled = tenacity.wait_exponential_jitter(multiplier=first, max=most, jitter=first)
 
     def pause(state: "tenacity.RetryCallState") -> float:
-        seconds = tenacity.wait_exponential_jitter(multiplier=first_pause, max=most, jitter=first_pause)(
-            state
-        )
         error = state.outcome.exception() if state.outcome is not None else None
-        return min(max(seconds, error.retry_after if isinstance(error, ServerError) else 0.0), most)
+        asked = error.retry_after if isinstance(error, ServerError) else 0.0
+        return min(max(doubled(state), asked), most)
 
-    most = settings.timeout_seconds
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception(lambda error: isinstance(error, ServerError) and can_pass(error)),
-        stop=tenacity.stop_after_attempt(settings.transport_retries + 1)
-        | tenacity.stop_when_event_set(stopped),
+        stop=tenacity.stop_after_attempt(retries + 1) | tenacity.stop_when_event_set(stopped),
         wait=pause,
         sleep=tenacity.sleep_using_event(stopped),
         reraise=True,

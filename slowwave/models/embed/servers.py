@@ -31,6 +31,9 @@ from slowwave.settings.groups import EmbeddingSettings
 BACKOFF_SECONDS = 0.5
 """First pause before a repeat; doubles each time."""
 
+MAX_BACKOFF_SECONDS = 8.0
+"""Longest pause, whatever the server asks: somebody may wait for the answer to a question."""
+
 PROBE_SECONDS = 1.0
 
 
@@ -97,8 +100,8 @@ def _server_embedder(
     def vectors_of(texts: list[str]) -> Vectors:
         rows = repeated(
             lambda: called(texts),
-            settings,
-            first_pause=BACKOFF_SECONDS,
+            retries=settings.transport_retries,
+            pauses=(BACKOFF_SECONDS, MAX_BACKOFF_SECONDS),
             # over a text that breaks the server others must not wait: it is found out by halving
             can_pass=lambda failure: isinstance(failure.error, TransientError) and not failure.is_about_text,
             stopped=threading.Event(),
