@@ -32,7 +32,7 @@ from benchmarks.answers_tables import Told, show_accuracy, show_coverage, show_j
 from benchmarks.record_answers import recording  # noqa: E402
 from benchmarks.replay import replaying  # noqa: E402
 from slowwave.errors import InputError, SlowwaveError  # noqa: E402
-from slowwave.llm import LLM, open_llm  # noqa: E402
+from slowwave.models.gateway import LLM, open_llm  # noqa: E402
 from slowwave.schemas.ledger import Ledger  # noqa: E402
 from slowwave.schemas.questions import Conversation  # noqa: E402
 from slowwave.settings.groups import LLMSettings  # noqa: E402

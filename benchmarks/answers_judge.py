@@ -13,10 +13,10 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.answers_read import Asked, Kept, ask_all, hashed, parts_of
-from slowwave.llm import LLM, Request
-from slowwave.prompting.files import judge_prompt, prompt_versions
-from slowwave.prompting.measuring_answers import JudgeAnswer
-from slowwave.prompting.prompt_inputs import JudgedItem
+from benchmarks.measuring import JUDGE, JudgeAnswer
+from slowwave.models.gateway import LLM
+from slowwave.models.prompts import render_file
+from slowwave.models.requests import Request
 
 POINTS = {"right": 1.0, "half": 0.5, "wrong": 0.0}
 ABSTAINED = "not in memory"
@@ -43,9 +43,7 @@ class Answered:
     def key(self, model: str) -> str:
         """The hash under which its mark is kept."""
         question = self.asked.question
-        return hashed(
-            prompt_versions()["judge_answer"], model, question.question, question.answer or "", self.given
-        )
+        return hashed(JUDGE.prompt_version, model, question.question, question.answer or "", self.given)
 
 
 def judge_all(llm: LLM, answered: Sequence[Answered], kept: Kept, *, items_a_request: int) -> None:
@@ -71,10 +69,16 @@ def judge_all(llm: LLM, answered: Sequence[Answered], kept: Kept, *, items_a_req
 
 def _request(batch: Sequence[Answered]) -> Request:
     items = [
-        JudgedItem(number, one.asked.question.question, one.asked.question.answer or "", one.given)
+        {
+            "number": number,
+            "question": one.asked.question.question,
+            "right": one.asked.question.answer or "",
+            "given": one.given,
+        }
         for number, one in enumerate(batch, start=1)
     ]
-    return Request(judge_prompt(items), JudgeAnswer, {"item_numbers": frozenset(range(1, len(items) + 1))})
+    numbers = {"item_numbers": frozenset(range(1, len(items) + 1))}
+    return Request(render_file(JUDGE, {"items": items}), JudgeAnswer, numbers)
 
 
 def marked(answered: Sequence[Answered], kept: Kept, model: str) -> pl.DataFrame:

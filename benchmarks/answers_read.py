@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from benchmarks.measuring import READER, ReaderAnswer
 from slowwave.errors import ConfigError
 from slowwave.evaluation.pages import UNBOUNDED, Page
-from slowwave.llm import LLM, Outcome, Request
-from slowwave.prompting.files import prompt_versions, reader_prompt
-from slowwave.prompting.measuring_answers import ReaderAnswer
-from slowwave.prompting.prompt_inputs import AskedQuestion, ReaderPage
+from slowwave.models.gateway import LLM
+from slowwave.models.prompts import render_file
+from slowwave.models.requests import Outcome, Request
+from slowwave.models.rows import Row
 from slowwave.schemas.questions import Question
 
 T = TypeVar("T")
@@ -36,8 +37,7 @@ class Asked:
 
     def key(self, model: str) -> str:
         """The hash under which its answer is kept."""
-        version = prompt_versions()["answer_question"]
-        return hashed(version, model, self.page.text, self.date, self.question.question)
+        return hashed(READER.prompt_version, model, self.page.text, self.date, self.question.question)
 
 
 @dataclass
@@ -108,16 +108,17 @@ def read_all(
 
 def request_of(batch: Sequence[Asked]) -> Request:
     """One request about the pages of a batch; questions are numbered from 1 in the order of the batch."""
-    pages = list[ReaderPage]()
-    together: dict[tuple[str, str], list[AskedQuestion]] = {}
+    pages = list[Row]()
+    together: dict[tuple[str, str], list[Row]] = {}
     for number, one in enumerate(batch, start=1):
         key = (one.page.text, one.date)
         if key not in together:
             together[key] = []
-            pages.append(ReaderPage(len(pages) + 1, one.date, one.page.text, together[key]))
-        together[key].append(AskedQuestion(number, one.question.question))
+            page = {"number": len(pages) + 1, "date": one.date, "text": one.page.text}
+            pages.append({**page, "questions": together[key]})
+        together[key].append({"number": number, "text": one.question.question})
     numbers = frozenset(range(1, len(batch) + 1))
-    return Request(reader_prompt(pages), ReaderAnswer, {"question_numbers": numbers})
+    return Request(render_file(READER, {"pages": pages}), ReaderAnswer, {"question_numbers": numbers})
 
 
 def ask_all(llm: LLM, requests: Sequence[Request]) -> list[Outcome]:

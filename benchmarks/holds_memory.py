@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from benchmarks.environment import hide_settings
 from benchmarks.holds_judge import WORD, Line
 from benchmarks.holds_world import World, unpack_journal
-from slowwave.embeddings import Embedder, open_embedder
 from slowwave.home.paths import Home, open_home
 from slowwave.memory import Memory
+from slowwave.models.embed.choice import open_embedder
+from slowwave.models.embed.protocol import Embedder
 from slowwave.schemas.context import Context, ContextLine
 from slowwave.schemas.lists import CellRow
 from slowwave.schemas.search import SearchResult

@@ -11,8 +11,8 @@ import threading
 from collections import Counter
 from typing import Any
 
-from slowwave.prompting.extract_answers import MAX_CELLS
-from slowwave.prompting.text_answers import MAX_GROUPS
+from slowwave.models.answers.extract import MAX_CELLS
+from slowwave.models.answers.write import MAX_GROUPS
 
 CHARACTERS_A_TOKEN = 4.0
 FACT = re.compile(r"The (?P<attribute>[a-z ]+) of (?P<subject>[A-Z]\w+ [a-z]+) is now (?P<value>\d+ \w+)\.")

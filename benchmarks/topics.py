@@ -19,20 +19,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from slowwave.embeddings import (
-    CentredEmbedder,
-    Embedder,
-    centred_profile,
-    encode_directions,
-    fit_directions,
-    measured_relevance,
-    open_embedder,
-    space_id_of,
-    unit_without_common,
-)
 from slowwave.errors import SlowwaveError
 from slowwave.home.centroids import centroids
 from slowwave.language.intents import EXEMPLARS
+from slowwave.models.embed.choice import open_embedder
+from slowwave.models.embed.profiles import centred_profile
+from slowwave.models.embed.protocol import Embedder
+from slowwave.models.embed.relevance import measured_relevance
+from slowwave.models.embed.space import (
+    CentredEmbedder,
+    encode_directions,
+    fit_directions,
+    space_id_of,
+    unit_without_common,
+)
 from slowwave.settings.groups import EmbeddingSettings
 from tasks.cluster.by_vector import assign_topics, topic_threshold
 
@@ -186,7 +186,7 @@ def centred(embedder: Embedder, texts: Sequence[str]) -> Embedder:
     questions = embedder.embed_queries([text for texts in EXEMPLARS.values() for text in texts]).vectors
     asked, stored = (unit_without_common(rows, directions)[0] for rows in (questions, made))
     noise = measured_relevance(asked, stored)
-    return CentredEmbedder(embedder, name, centred_profile(embedder.profile), noise, directions)
+    return CentredEmbedder(name, centred_profile(embedder.profile), noise, embedder, directions)
 
 
 def reachable(measured: Measured) -> list[Embedder]:

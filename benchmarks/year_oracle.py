@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.scripted_answers import Item, enrich, group, infer, items_of, match, summarize, tell
 from benchmarks.year_world import World
-from slowwave.prompting.extract_answers import MAX_CELLS
+from slowwave.models.answers.extract import MAX_CELLS
 
 FACT = re.compile(r"[Tt]he (?P<attribute>[a-z ]+?) of (?P<subject>[A-Z]\w+ [a-z]+) is (?P<value>\d+ \w+)\.")
 NOISE = re.compile(r"[A-Z]\w+ counted \d+ \w+ at the \w+ on day \d+\.")

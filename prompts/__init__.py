@@ -1,1 +1,1 @@
-"""Versioned prompt files; `slowwave/prompting/files.py` reads them."""
+"""Versioned prompt files; `slowwave/models/prompts.py` reads them."""

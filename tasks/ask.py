@@ -5,8 +5,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 import polars as pl
 
-from slowwave.llm import LLM, Outcome, Request
-from slowwave.prompting.answers import Answer
+from slowwave.models.answers.fields import Answer
+from slowwave.models.gateway import LLM
+from slowwave.models.requests import Outcome, Request
 from slowwave.stages import asking
 from slowwave.stages.run import Stage
 

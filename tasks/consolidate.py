@@ -6,10 +6,10 @@ from pandera.typing.polars import DataFrame
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.journal.plan import Plan, rejected
 from slowwave.language.text import without_speakers
-from slowwave.llm import Request
-from slowwave.prompting.files import summarize_prompt
-from slowwave.prompting.prompt_inputs import topic_lines
-from slowwave.prompting.text_answers import SummaryAnswer
+from slowwave.models.answers.write import SummaryAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import cell_rows
 from slowwave.schemas.choices import EXTRACTIVE
 from slowwave.schemas.table_parts import Timestamp, nullable, strings
 from slowwave.settings.topics import SummarySettings
@@ -93,7 +93,7 @@ def ask_summaries(
     page = {"max_words": settings.max_words}
     requests = {
         topic: Request(
-            summarize_prompt(name, topic_lines(pages[topic]), settings.max_words), SummaryAnswer, page
+            render("summarize_topic", name=name, cells=cell_rows(pages[topic]), **page), SummaryAnswer, page
         )
         for topic, name in topics.select("topic_id", "name").iter_rows()
     }

@@ -18,8 +18,8 @@ from prefect.cache_policies import NO_CACHE
 from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
-from slowwave.embeddings import Embedder
 from slowwave.home.workspace import Workspace, open_workspace, refresh_vectors
+from slowwave.models.embed.protocol import Embedder
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.settings.tree import Settings
 from slowwave.stages import run as plain
@@ -73,7 +73,7 @@ def step(function: Callable[P, R]) -> Callable[P, R]:
     """Makes a function a step: a task of its own name in the run's page, or a plain call outside of a flow run.
 
     Not cached by Prefect: paid answers are cached in the home alone, where an erase reaches them. Not retried either:
-    what can pass is repeated by the client that asks (`slowwave/llm`), and a commit must not be.
+    what can pass is repeated by the client that asks (`slowwave/models`), and a commit must not be.
     """
     name = function.__name__.replace("_", "-")
     work = task(name=name, task_run_name=name, cache_policy=NO_CACHE)(function)

@@ -5,17 +5,11 @@ The fits are rows of `spaces`, folded from the journal, so that a rebuilt store 
 
 import polars as pl
 
-from slowwave.embeddings import (
-    CentredEmbedder,
-    Embedder,
-    Profile,
-    Relevance,
-    base_id_of,
-    centred_profile,
-    decode_directions,
-    guessed_relevance,
-)
 from slowwave.home.paths import Home
+from slowwave.models.embed.profiles import Profile, centred_profile
+from slowwave.models.embed.protocol import Embedder
+from slowwave.models.embed.relevance import Relevance, guessed_relevance
+from slowwave.models.embed.space import CentredEmbedder, base_id_of, decode_directions
 from slowwave.store import Store, col, lit
 
 
@@ -43,13 +37,8 @@ def stored_space(home: Home, store: Store, base: Embedder) -> Embedder | None:
 
 def _centred(home: Home, base: Embedder, fit: dict[str, object]) -> Embedder:
     profile = centred_profile(base.profile)
-    return CentredEmbedder(
-        base,
-        embedder_id=str(fit["space_id"]),
-        profile=profile,
-        relevance=_relevance(fit, profile),
-        directions=decode_directions(str(fit["directions"]), base.dims),
-    )
+    directions = decode_directions(str(fit["directions"]), base.dims)
+    return CentredEmbedder(str(fit["space_id"]), profile, _relevance(fit, profile), base, directions)
 
 
 def _relevance(fit: dict[str, object], profile: Profile) -> Relevance:

@@ -1,9 +1,11 @@
 """The embedder that a store's vectors were made with."""
 
-from slowwave.embeddings import Embedder, base_id_of, open_embedder
 from slowwave.errors import ConfigError, TransientError
 from slowwave.home.paths import Home
 from slowwave.home.spaces import stored_space
+from slowwave.models.embed.choice import open_embedder
+from slowwave.models.embed.protocol import Embedder
+from slowwave.models.embed.space import base_id_of
 from slowwave.store import Store
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from slowwave.embeddings import Embedder, base_of, open_embedder
 from slowwave.errors import ConfigError, ContractError, NotFoundError, OutputError, TransientError
 from slowwave.home.centroids import centroids
 from slowwave.home.lock import COMMIT_SECONDS, leasing, writing
@@ -29,6 +28,9 @@ from slowwave.journal.changes import collapse
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.fold import fold
 from slowwave.journal.segments import Journal, Problem
+from slowwave.models.embed.choice import open_embedder
+from slowwave.models.embed.protocol import Embedder
+from slowwave.models.embed.space import base_of
 from slowwave.progress import progress
 from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.settings.tree import Settings
@@ -36,7 +38,7 @@ from slowwave.store import Embed, Store, create_beside, create_store, filling, g
 from slowwave.store import col as column
 
 if TYPE_CHECKING:
-    from slowwave.llm import LLM
+    from slowwave.models.gateway import LLM
 
 Clock = Callable[[], datetime]
 """Source of the present moment, in UTC."""
@@ -92,7 +94,7 @@ class Workspace:
         """
         if self.settings.llm.provider == "none":
             return None
-        from slowwave.llm import open_llm  # noqa: PLC0415 - its client takes a second to import
+        from slowwave.models.gateway import open_llm  # noqa: PLC0415 - its client takes a second to import
 
         return open_llm(self.settings.llm, self.home.cache_path)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from slowwave.excerpts.units import units_of
-from slowwave.prompting.page_lines import page_line
+from slowwave.models.page_lines import page_line
 from slowwave.recall.recalled import Recalled, TopicUnit
 from slowwave.recall.render import LEAD_CHARACTERS, SENTENCE_COVERAGE, lead_forms, said_mark, said_text
 from slowwave.recall.resolve import Unit

@@ -9,7 +9,7 @@ from slowwave.language.lexicon import DENIALS, STOP_WORDS
 from slowwave.language.query_words import plain_words
 from slowwave.language.sentences import straight
 from slowwave.language.signals import stem
-from slowwave.prompting.page_lines import page_line
+from slowwave.models.page_lines import page_line
 from slowwave.recall.lead import answering_sentence, is_raw, leading
 from slowwave.recall.page import day_heading
 from slowwave.recall.recalled import Recalled

@@ -12,7 +12,7 @@ from typing import Literal
 
 from slowwave.home.ids import ID_MARK, TURN_MARK
 from slowwave.language.tokens import count_tokens
-from slowwave.prompting.page_lines import page_line
+from slowwave.models.page_lines import page_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.recall.select import BEST_LINES, Candidate, Chosen, allot
 from slowwave.schemas.context import TIERS, Context, ContextLine, ContextRequest, ContextTier, TierName

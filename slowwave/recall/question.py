@@ -8,8 +8,6 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from slowwave.chains.values import STAND
-from slowwave.embeddings import Vectors
-from slowwave.embeddings.relevance import Relevance
 from slowwave.language.intents import EXEMPLARS, intent_by_vectors, intent_by_words
 from slowwave.language.query_words import QUERY_WORDS, names_a_thing, plain_words, telling_words
 from slowwave.language.time_phrases import (
@@ -19,6 +17,7 @@ from slowwave.language.time_phrases import (
     resolve_anchor,
     time_of_question,
 )
+from slowwave.models.embed.relevance import Relevance, Vectors
 from slowwave.recall.conditions import cell_condition, scope_condition
 from slowwave.recall.episodes import without_episodes
 from slowwave.recall.graph import SAID_MOST, cells_naming, cells_saying

@@ -5,13 +5,14 @@ from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from slowwave.embeddings import Embedder, Vectors
 from slowwave.errors import InputError, NotFoundError, OutputError, SlowwaveError, TransientError
 from slowwave.home.lock import is_written_elsewhere
 from slowwave.home.lost_segments import loss_note, lost_segments, waiting_segments
 from slowwave.home.paths import Home
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.language.intents import EXEMPLARS
+from slowwave.models.embed.protocol import Embedder
+from slowwave.models.embed.relevance import Vectors
 from slowwave.redaction.names import safe_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.search import Filters

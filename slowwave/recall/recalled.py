@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from slowwave.embeddings import Vectors
 from slowwave.excerpts import Asked, asked_terms
 from slowwave.language.query_words import names_a_thing
+from slowwave.models.embed.relevance import Vectors
 from slowwave.recall.conditions import cell_condition
 from slowwave.recall.gather import Gathered, gather
 from slowwave.recall.modes import Mode

@@ -11,7 +11,7 @@ from slowwave.decay.retention import days_ago
 from slowwave.excerpts import Asked, quoted
 from slowwave.excerpts.excerpt import Cue
 from slowwave.excerpts.units import units_of
-from slowwave.prompting.page_lines import page_line
+from slowwave.models.page_lines import page_line
 from slowwave.recall.question import Question
 from slowwave.recall.resolve import STATE_WORDS, Unit, value_terms
 from slowwave.recall.said import Said

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
 from slowwave.excerpts import excerpt
 from slowwave.language.intents import is_complex
 from slowwave.language.time_phrases import Use, time_of_filter
+from slowwave.models.embed.relevance import Vectors
 from slowwave.recall.conditions import recorded_condition
 from slowwave.recall.episodes import are_asked_for
 from slowwave.recall.graph import reasons

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from slowwave.excerpts import Asked
 from slowwave.excerpts.excerpt import Cue
-from slowwave.prompting.page_lines import page_line
+from slowwave.models.page_lines import page_line
 from slowwave.recall.page import line_of
 from slowwave.recall.question import Question
 from slowwave.recall.render import (

@@ -7,9 +7,9 @@ Cells are fused by rank, messages by score: a message that leads a list leads it
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from slowwave.embeddings import Vectors
 from slowwave.language.query_words import named_speaker
 from slowwave.language.sentences import asking_share
+from slowwave.models.embed.relevance import Vectors
 from slowwave.recall.conditions import cell_condition, recorded_condition, scope_condition, turn_condition
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters, Hit, TurnHit

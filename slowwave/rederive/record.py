@@ -9,8 +9,8 @@ from slowwave.journal.catalogue import CATALOGUE
 from slowwave.journal.derivations import is_statement
 from slowwave.journal.segments import Journal
 from slowwave.language.tokens import count_tokens
+from slowwave.models.prompts import prompt_files
 from slowwave.progress import progress
-from slowwave.prompting.files import system_text
 from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.rederive.beside import Rederiving
 from slowwave.schemas.derivation import Estimate
@@ -120,7 +120,7 @@ def estimate(living: Store, derived: Store | None, settings: Settings) -> Estima
     read = living.count("chunks", col("status").isin(["extracted", "gated_out"]))
     nights = living.rows("nights", ["token_count"], col("token_count") > lit(0))["token_count"]
     turns = new["turn_ids"].explode().drop_nulls()
-    (instructions,) = count_tokens([system_text("extract_cells")])
+    (instructions,) = count_tokens([prompt_files()["extract_cells"].system])
     return Estimate(
         turns=turns.filter(~turns.is_in(cut.implode())).n_unique(),
         pages=int(pages),

@@ -122,8 +122,11 @@ class EmbeddingSettings(Group):
     batch_size: int = setting(64, "Texts a request.", ge=1, le=2048)
     timeout_seconds: float = setting(60.0, "Limit of one request.", gt=0)
     transport_retries: int = setting(3, "Repeats after what can pass.", ge=0, le=10)
-    max_text_tokens: int = setting(1500, "Longer texts are cut here, counted, before they are sent.", ge=64)
-    allow_pull: bool = setting(False, "May Ollama download a missing model.")
+    max_text_tokens: int | None = setting(
+        None,
+        "Longer texts are cut here, counted, before they are sent; null: as the model's profile says, at most 1500.",
+        ge=64,
+    )
     query_prefix: str | None = setting(
         None, "Text that the server's model wants in front of a question; null means its profile's."
     )

@@ -6,8 +6,8 @@ from typing import TypeVar
 import polars as pl
 
 from slowwave.errors import BudgetError, ConfigError, InputError, OutputError
-from slowwave.llm import Outcome, Request
-from slowwave.prompting.answers import Answer
+from slowwave.models.answers.fields import Answer
+from slowwave.models.requests import Outcome, Request
 from slowwave.schemas.report import AWAY
 from slowwave.stages.run import Stage
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from slowwave.errors import InputError, OutputError
 from slowwave.journal.catalogue import rows_of
-from slowwave.llm import Outcome
+from slowwave.models.requests import Outcome
 from slowwave.stages.run import Stage
 
 

@@ -11,13 +11,14 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from slowwave.embeddings import Embedder
 from slowwave.errors import TransientError
 from slowwave.home.paths import Home
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.workspace import Workspace, apply_pending, refresh_vectors
 from slowwave.journal.catalogue import EventRows
-from slowwave.llm import LLM, Outcome, Request
+from slowwave.models.embed.protocol import Embedder
+from slowwave.models.gateway import LLM
+from slowwave.models.requests import Outcome, Request
 from slowwave.progress import progress
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.schemas.report import StageReport

@@ -9,10 +9,10 @@ import polars as pl
 from pandera.typing.polars import DataFrame
 
 from slowwave.language.sentences import shortened
-from slowwave.llm import Request
-from slowwave.prompting.files import group_memories_prompt
-from slowwave.prompting.prompt_inputs import MemoryLine, TopicLine
-from slowwave.prompting.text_answers import GroupsAnswer
+from slowwave.models.answers.write import GroupsAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import page_rows
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.settings.topics import TopicSettings
 from slowwave.store import col
@@ -71,11 +71,9 @@ def ask_groups(
 ) -> DataFrame[Filed]:
     """The memories of a page that the model filed; none without a usable answer."""
     numbered = page.with_row_index("number", offset=1)
-    texts = numbered.select("number", shortened(pl.col("content"), settings.group_words))
-    prompt = group_memories_prompt(
-        [TopicLine(*row) for row in shown.select("number", "name", "cell_count").rows()],
-        [MemoryLine(*row) for row in texts.rows()],
-    )
+    texts = numbered.select("number", text=shortened(pl.col("content"), settings.group_words))
+    topics_shown = page_rows(shown.select("number", "name", "cell_count"))
+    prompt = render("group_memories", topics=topics_shown, memories=page_rows(texts))
     numbers = {"page_numbers": set(numbered["number"]), "topic_numbers": set(shown["number"])}
     said = model.ask(GroupsAnswer, {"": Request(prompt, GroupsAnswer, numbers)}, work="topics").get("")
     return groups_of(said, numbered, shown, topics) if said else Filed.empty()

@@ -13,8 +13,8 @@ import scipy
 from numpy.typing import NDArray
 from pandera.typing.polars import DataFrame
 
-from slowwave.embeddings import Embedder
 from slowwave.home.centroids import with_vectors
+from slowwave.models.embed.protocol import Embedder
 from slowwave.schemas.tables import OWNER
 from slowwave.store import col
 from slowwave.trust.origins import surely_answered_for_first

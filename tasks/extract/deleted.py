@@ -11,10 +11,10 @@ import polars as pl
 from pandera.typing.polars import DataFrame
 
 from slowwave.home.nearest import nearest_of_owner
-from slowwave.llm import Request
-from slowwave.prompting.extract_answers import TombstoneAnswer
-from slowwave.prompting.files import tombstone_prompt
-from slowwave.prompting.prompt_inputs import DeletedCell, items
+from slowwave.models.answers.extract import TombstoneAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import page_rows
 from slowwave.schemas.tables import OWNER
 from tasks.ask import Model
 from tasks.extract.tombstones import said_again, without_deleted
@@ -71,7 +71,11 @@ def ask_deleted(model: Model | None, doubts: DataFrame[Doubts]) -> Deleted:
     pages = {str(page["cell_id"][0]): page for page in doubts.partition_by("cell_id", maintain_order=True)}
     requests = {
         cell_id: Request(
-            tombstone_prompt(page["content"][0], items(DeletedCell, page.select(content="deleted"))),
+            render(
+                "judge_tombstone",
+                content=page["content"][0],
+                deleted=page_rows(page.select(content="deleted")),
+            ),
             TombstoneAnswer,
             {"page_numbers": set(range(1, page.height + 1))},
         )

@@ -7,10 +7,10 @@ from pandera.typing.polars import DataFrame
 
 from slowwave.chains.timelines import confirmations
 from slowwave.journal.plan import Plan, rejected
-from slowwave.llm import Outcome, Request
-from slowwave.prompting.extract_answers import ExtractAnswer
-from slowwave.prompting.files import extract_prompt
-from slowwave.prompting.prompt_inputs import KnownCell, TurnLine, items, told_date
+from slowwave.models.answers.extract import ExtractAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Outcome, Request
+from slowwave.models.rows import Row, numbers_of, page_rows, told_date
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.moments import DAY_UNKNOWN
 from slowwave.schemas.tables import RAW_PROMPT
@@ -240,19 +240,21 @@ def _answer(outcome: Outcome) -> ExtractAnswer:
     return outcome.answer
 
 
-def _request(page: list[TurnLine], before: Before) -> Request:
+def _request(page: list[Row], before: Before) -> Request:
     columns = ["cell_type", "subject", "attribute", "value", "content"]
-    shown = items(
-        KnownCell, before.known.select(*columns, number="known", topic="topic_hint", date=told_date())
+    known = page_rows(before.known.select(*columns, number="known", topic="topic_hint", date=told_date()))
+    dates = [turn["date"] for turn in page if not turn["is_read"]]
+    prompt = render(
+        "extract_cells",
+        session_date=next((date for date in dates if date != DAY_UNKNOWN), DAY_UNKNOWN),
+        turns=page,
+        known=known,
+        earlier=" ".join(before.earlier),
+        topics=", ".join(before.topics),
     )
-    numbers = {
-        "turn_numbers": {line.number for line in page},
-        "known_numbers": {cell.number for cell in shown},
-    }
-    dates = [line.date for line in page if not line.is_read]
-    date = next((date for date in dates if date != DAY_UNKNOWN), DAY_UNKNOWN)
-    prompt = extract_prompt(date, page, shown, earlier=before.earlier, topics=before.topics)
-    return Request(prompt, ExtractAnswer, numbers)
+    return Request(
+        prompt, ExtractAnswer, {"turn_numbers": numbers_of(page), "known_numbers": numbers_of(known)}
+    )
 
 
 def _extracted(

@@ -5,10 +5,10 @@ from pandera.typing.polars import DataFrame
 
 from slowwave.journal.plan import Plan
 from slowwave.language.small_talk import is_small_talk
-from slowwave.llm import Outcome, Request
-from slowwave.prompting.extract_answers import GateAnswer
-from slowwave.prompting.files import gate_prompt
-from slowwave.prompting.prompt_inputs import TurnLine, items_by
+from slowwave.models.answers.extract import GateAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Outcome, Request
+from slowwave.models.rows import Row, rows_by_page
 from slowwave.schemas.table_parts import nullable
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import col, lit
@@ -41,7 +41,7 @@ def ask_gate(model: Model, lines: DataFrame[Lines]) -> tuple[DataFrame[Gated], d
     silent = silent_pages(lines)
     fresh = lines_by_page(lines.filter(~pl.col("is_read")))
     requests = {
-        page: Request(gate_prompt(turns), GateAnswer, {}, is_gate=True)
+        page: Request(render("gate_chunk", turns=turns), GateAnswer, {}, is_gate=True)
         for page, turns in fresh.items()
         if page not in silent
     }
@@ -90,12 +90,12 @@ def silent_pages(lines: pl.DataFrame) -> list[int]:
     )
 
 
-def lines_by_page(lines: pl.DataFrame) -> dict[int, list[TurnLine]]:
+def lines_by_page(lines: pl.DataFrame) -> dict[int, list[Row]]:
     """The lines of each page as a prompt shows them, by the page."""
     shown = lines.select(
         "page", "speaker", "role", "text", "is_read", number="turn_number", date="event_time"
     )
-    return {int(str(page)): lines for page, lines in items_by(TurnLine, shown).items()}
+    return {int(str(page)): lines for page, lines in rows_by_page(shown).items()}
 
 
 def failed_pages(reader: Readable, chunks: pl.DataFrame, outcomes: dict[int, Outcome]) -> pl.DataFrame:

@@ -6,7 +6,7 @@ A small model may copy the prompt's example, or make things up.
 import polars as pl
 
 from slowwave.language.text import names, normalized, numbers
-from slowwave.prompting.files import system_text
+from slowwave.models.prompts import prompt_files
 
 UNGROUNDED = "nothing on its page says it"
 
@@ -21,7 +21,7 @@ def grounded(cells: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
 
     `pieces` has the `text` of each `page`: its turns, its speakers, and the known memories that it shows.
     """
-    example = normalized_text(system_text("extract_cells"))
+    example = normalized_text(prompt_files()["extract_cells"].system)
     pages = pieces.group_by("page").agg(on_page=normalized(pl.col("text").str.join(" ")))
     content = pl.col("content")
     marks = pl.concat_list(names(content), numbers(content.str.replace_all(r"\d{4}-\d{2}(-\d{2})?", "")))

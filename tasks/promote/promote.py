@@ -13,10 +13,10 @@ from slowwave.home.core_memory import (
 )
 from slowwave.home.hand_edits import ingest_hand_edits, noted
 from slowwave.journal.plan import Plan
-from slowwave.llm import Request
-from slowwave.prompting.files import promote_prompt
-from slowwave.prompting.judging_answers import PromoteAnswer
-from slowwave.prompting.prompt_inputs import CandidateCell, told_date
+from slowwave.models.answers.judge import PromoteAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import numbers_of, page_rows, told_date
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.settings.groups import PromoteSettings
@@ -152,9 +152,9 @@ def ask_choice(model: Model, candidates: pl.DataFrame, settings: PromoteSettings
         ignores="ignore_count",
         date=told_date(),
     )
-    shown = [CandidateCell(**row) for row in cells.iter_rows(named=True)]
-    page = {"candidate_numbers": {cell.number for cell in shown}, "max_lines": most}
-    request = Request(promote_prompt(shown, most), PromoteAnswer, page)
+    shown = page_rows(cells)
+    page = {"candidate_numbers": numbers_of(shown), "max_lines": most}
+    request = Request(render("promote_cells", cells=shown, max_lines=most), PromoteAnswer, page)
     answered = model.ask(PromoteAnswer, {"": request}, work="promote").get("")
     if answered is None:
         return None

@@ -36,8 +36,9 @@ PURE_ROOMS = (
 OUTSIDE = (
     "slowwave.store",
     "slowwave.home",
-    "slowwave.llm",
-    "slowwave.embeddings",
+    "slowwave.models.gateway",
+    "slowwave.models.requests",
+    "slowwave.models.embed",
     "slowwave.journal.segments",
     "slowwave.stages.run",
     "slowwave.stages.asking",
@@ -48,12 +49,13 @@ TIMELESS_ROOMS = (
     *(
         f"slowwave/{room}"
         for room in (
-            "recall", "edits", "erase", "schemas", "readers", "redaction", "prompting", "journal", "store"
+            "recall", "edits", "erase", "schemas", "readers", "redaction", "models", "journal", "store"
         )
     ),
 )  # fmt: skip
 WALKS_ROWS = {"slowwave/chains/repair.py"}  # the few links of one chain, in their order
 HAVE_A_CLOCK = {
+    "slowwave/models/servers.py",  # a server may name the moment from which it can be asked again
     "slowwave/edits/status.py",  # says how long ago the last night was
     "slowwave/schemas/refusals.py",  # the present moment, where a caller names none
     "slowwave/recall/search.py",  # `search` of a home, for a question that names no moment

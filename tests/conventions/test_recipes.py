@@ -77,47 +77,29 @@ def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[Ra
 LETTERS = '''"""Letters: how often each letter stands in a text, for tests of a store without a model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from slowwave.embeddings.profiles import Profile, load_profile
-from slowwave.embeddings.protocol import Embedded, Embedder, Vectors, embedder_id_of
-from slowwave.embeddings.relevance import Relevance, guessed_relevance
+from slowwave.models.embed.profiles import load_profile
+from slowwave.models.embed.protocol import Embedded, Embedder, embedder_id_of
+from slowwave.models.embed.relevance import guessed_relevance
 from slowwave.settings.groups import EmbeddingSettings
 
 
 def open_letters(settings: EmbeddingSettings) -> Embedder:
     """The embedder that counts letters."""
-    return _Letters(load_profile("letters"))
+    profile = load_profile("letters")
+    return _Letters(embedder_id_of("letters", "letters", profile), profile, guessed_relevance(profile))
 
 
-@dataclass(frozen=True)
-class _Letters:
-    profile: Profile
-
-    @property
-    def embedder_id(self) -> str:
-        return embedder_id_of("letters", "letters", self.profile)
-
-    @property
-    def dims(self) -> int:
-        return self.profile.dims
-
+class _Letters(Embedder):
     def embed_documents(self, texts: Sequence[str]) -> Embedded:
         counts = [[1.0 + text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
         found = np.array(counts, dtype=np.float32)
         return Embedded(found / np.linalg.norm(found, axis=1, keepdims=True), {}, 0)
 
-    @property
-    def relevance(self) -> Relevance:
-        return guessed_relevance(self.profile)
-
     def embed_queries(self, texts: Sequence[str]) -> Embedded:
         return self.embed_documents(texts)
-
-    def embed_query(self, text: str) -> Vectors:
-        return self.embed_documents([text]).vectors[0]
 '''
 
 NAPS = '''"""`slowwave naps`: a command that the recipes invent."""
@@ -167,11 +149,11 @@ RECIPES = (
     Recipe(
         "A cell type",
         """
-from slowwave.prompting.extract_answers import ExtractAnswer
-from slowwave.prompting.files import prompt_versions, render
+from slowwave.models.answers.extract import ExtractAnswer
+from slowwave.models.prompts import render
 from slowwave.schemas.requests import RememberRequest
 asked = RememberRequest(text="Fridays end with cake.", cell_type="ritual").cell_type
-page = render("extract_cells", {"session_date": "2026-05-01", "turns": [], "known": [], "earlier": "", "topics": ""})
+page = render("extract_cells", session_date="2026-05-01", turns=[], known=[], earlier="", topics="")
 answer = [asked, '"ritual"' in json.dumps(ExtractAnswer.model_json_schema()), "ritual =" in page.system]
 """,
         ["ritual", True, True],
@@ -318,30 +300,30 @@ answer = [http.get("/v1/dreams").json(), over_the_socket, *asyncio.run(tool())]
     Recipe(
         "An embedder",
         """
-from slowwave.embeddings import open_embedder
+from slowwave.models.embed.choice import open_embedder
 from slowwave.settings.groups import EmbeddingSettings
 embedder, note = open_embedder(EmbeddingSettings(provider="letters"))
 answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.shape[1]]
 """,
         ["letters/letters/26/v1", 26],
         {
-            "slowwave/embeddings/choice.py": (
+            "slowwave/models/embed/choice.py": (
                 before(
                     '    if settings.provider == "none":\n',
                     '    if settings.provider == "letters":\n'
                     '        return _told(open_letters(settings), "as the settings say")\n',
                 ),
                 before(
-                    "from slowwave.embeddings.profiles import",
-                    "from slowwave.embeddings.letters import open_letters\n",
+                    "from slowwave.models.embed.profiles import",
+                    "from slowwave.models.embed.letters import open_letters\n",
                 ),
             ),
-            "slowwave/embeddings/profiles.toml": (
+            "slowwave/models/embed/profiles.toml": (
                 before(
                     "[wordllama]\n",
                     '[letters]\ndims = 26\nmax_tokens = 1000\ndocument_prefix = ""\nquery_prefix = ""\n'
                     'prefix_version = "v1"\ntopic_threshold = 0.9\n'
-                    "near_threshold = 0.9\nrelevance_threshold = 0.9\nvector_weight = 0.1\n\n",
+                    "near_threshold = 0.9\nrelevance_threshold = 0.9\n\n",
                 ),
             ),
             "slowwave/settings/groups.py": (
@@ -349,7 +331,7 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
                  'Literal["auto", "ollama", "openai", "wordllama", "letters", "none"]'),
             ),
         },
-        {"slowwave/embeddings/letters.py": LETTERS},
+        {"slowwave/models/embed/letters.py": LETTERS},
     ),
     Recipe(
         "A harness",

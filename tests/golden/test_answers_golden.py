@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-import slowwave.prompting
-from slowwave.prompting.answers import Answer
+import slowwave.models.answers
+from slowwave.models.answers.fields import Answer
 
 FOLDER = Path(__file__).parent / "answers"
 MODULES = [
-    f"slowwave.prompting.{module.name}" for module in pkgutil.iter_modules(slowwave.prompting.__path__)
+    f"slowwave.models.answers.{module.name}"
+    for module in pkgutil.iter_modules(slowwave.models.answers.__path__)
 ]
 ANSWERS = {
     name: kind

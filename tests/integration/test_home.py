@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from slowwave.embeddings import open_embedder
 from slowwave.errors import ConfigError, ContractError
 from slowwave.home.lock import writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import Workspace, apply_pending, open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.memory import Memory
+from slowwave.models.embed.choice import open_embedder
 from slowwave.settings.tree import load_settings
 from slowwave.stages.night.night import open_night
 from slowwave.store import Store, create_store, open_store

@@ -70,7 +70,7 @@ assert lance_namespace.ListTablesResponse(tables=["cells"]).tables == ["cells"]
 import lance_namespace_urllib3_client as client
 assert client.TableApi.__module__.startswith("lance_namespace_urllib3_client.api")
 assert client.ListTablesResponse.__pydantic_complete__
-from slowwave.llm.servers import openai
+from slowwave.models.servers import openai
 assert "openai" not in sys.modules
 import openai as whole
 assert openai.APIStatusError is whole.APIStatusError

@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.prompting.fences import fenced, fenced_line
-from slowwave.prompting.files import (
-    extract_prompt,
-    gate_prompt,
-    promote_prompt,
-    reconcile_prompt,
-    summarize_prompt,
-)
-from slowwave.prompting.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+from slowwave.models.fences import fenced, fenced_line
+from slowwave.models.prompts import render
+from slowwave.models.rows import Row
 
 WEAPONS = [
     "\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\t", " ", ">", "> ", "\\", "|",
@@ -31,27 +25,38 @@ COUNT = 3
 Render = Callable[[str], str]
 
 
+FIELDS = (
+    *("speaker", "role", "date", "text", "cell_type", "topic", "subject", "attribute", "value", "content"),
+    "said_by",
+)
+COUNTS = {"salience": 0.5, "retrievals": 1, "citations": 1, "confirmations": 1, "ignores": 0}
+
+
+def rows(text: str) -> list[Row]:
+    flags = {"is_read": False, "is_core": True, "is_wish": False}
+    filled = {**dict.fromkeys(FIELDS, text), **COUNTS, **flags}
+    return [{**filled, "number": n, "is_new": n > 1} for n in range(1, COUNT + 1)]
+
+
 def gate(text: str) -> str:
-    return gate_prompt([TurnLine(n, text, text, text, text) for n in range(1, COUNT + 1)]).user
+    return render("gate_chunk", turns=rows(text)).user
 
 
 def extract(text: str) -> str:
-    turns = [TurnLine(n, text, text, text, text) for n in range(1, COUNT + 1)]
-    known = [KnownCell(n, text, text, text, text, text, text, text) for n in range(1, COUNT + 1)]
-    return extract_prompt("2026-06-02", turns, known, earlier=[text], topics=[text]).user
+    shown = {"turns": rows(text), "known": rows(text), "earlier": text, "topics": text}
+    return render("extract_cells", session_date="2026-06-02", **shown).user
 
 
 def reconcile(text: str) -> str:
-    return reconcile_prompt([[PageCell(n, n > 1, *[text] * 7) for n in range(1, COUNT + 1)]]).user
+    return render("reconcile_cells", groups=[rows(text)]).user
 
 
 def summarize(text: str) -> str:
-    return summarize_prompt(text, [TopicCell(n, text, text, text) for n in range(1, COUNT + 1)], 150).user
+    return render("summarize_topic", name=text, cells=rows(text), max_words=150).user
 
 
 def promote(text: str) -> str:
-    cells = [CandidateCell(n, text, text, 0.5, 1, 1, 1, text, is_core=True) for n in range(1, COUNT + 1)]
-    return promote_prompt(cells, 20).user
+    return render("promote_cells", cells=rows(text), max_lines=20).user
 
 
 PAGES: list[Render] = [gate, extract, reconcile, summarize, promote]

@@ -5,16 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from instructor.cache import load_cached_response, store_cached_response
 
-from slowwave.errors import ConfigError, ContractError
-from slowwave.llm.answer_cache import AnswerCache
-from slowwave.prompting.answers import Answer
-
-
-class Note(Answer):
-    reason: str
-    is_worth_remembering: bool
+from slowwave.errors import ConfigError
+from slowwave.models.cache import AnswerCache
 
 
 @pytest.fixture
@@ -29,10 +22,6 @@ def cache(path: Path) -> Iterator[AnswerCache]:
     cache.close()
 
 
-def _bytes_of(path: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in path.parent.iterdir())
-
-
 def _write_many(path: Path, name: str) -> None:
     cache = AnswerCache(path)
     for number in range(50):
@@ -44,28 +33,10 @@ def test_an_unknown_key_is_a_miss(cache: AnswerCache) -> None:
     assert cache.get("k") is None
 
 
-def test_a_model_comes_back_as_its_json_text(cache: AnswerCache) -> None:
-    cache.set("k", Note(reason="é \n", is_worth_remembering=True))
-    assert Note.model_validate_json(cache.get("k") or "").reason == "é \n"
-
-
 def test_the_newest_answer_under_a_key_wins(cache: AnswerCache) -> None:
     cache.set("k", "1")
-    cache.set("k", "2", ttl=5)
+    cache.set("k", "2")
     assert cache.get("k") == "2"
-
-
-@pytest.mark.parametrize("value", ["not json", b"{}", {"a": 1}, None, object()])
-def test_what_is_neither_a_model_nor_json_text_is_refused(cache: AnswerCache, value: object) -> None:
-    with pytest.raises(ContractError):
-        cache.set("k", value)
-    assert cache.get("k") is None
-
-
-def test_instructors_own_store_and_load_work_over_it(cache: AnswerCache) -> None:
-    store_cached_response(cache, "k", Note(reason="r", is_worth_remembering=False))
-    loaded = load_cached_response(cache, "k", Note)
-    assert loaded == Note(reason="r", is_worth_remembering=False)
 
 
 def test_answers_outlive_the_object_that_wrote_them(cache: AnswerCache, path: Path) -> None:
@@ -99,45 +70,6 @@ def test_several_processes_may_write_the_same_file(cache: AnswerCache, path: Pat
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0]
     assert all(cache.get(f"{name}{number}") for name in "ab" for number in range(50))
-
-
-def test_purge_removes_what_holds_the_text_and_keeps_the_rest(cache: AnswerCache) -> None:
-    cache.set("one", Note(reason='She said "Blue Heron" twice', is_worth_remembering=True))
-    cache.set("two", Note(reason="something else", is_worth_remembering=True))
-    assert cache.purge("blue heron") == 1
-    assert cache.get("one") is None
-    assert cache.get("two") is not None
-    assert cache.purge("blue heron") == 0
-
-
-def test_purge_finds_text_that_was_put_on_one_line(cache: AnswerCache) -> None:
-    cache.set("k", Note(reason="the key is under the mat", is_worth_remembering=True))
-    assert cache.purge("under\n   the mat") == 1
-
-
-@pytest.mark.parametrize("text", ['a "quoted" word', "two\nlines", "Grüße", "back\\slash"])
-def test_purge_finds_text_behind_json_escapes(cache: AnswerCache, text: str) -> None:
-    answer = Note(reason=f"x {text} y", is_worth_remembering=True)
-    cache.set("plain", answer)
-    cache.set("escaped", json.dumps({"reason": f"x {text} y"}, ensure_ascii=True))
-    store_cached_response(cache, "nested", answer)
-    assert cache.purge(text) == 3
-
-
-def test_an_empty_text_purges_everything(cache: AnswerCache) -> None:
-    cache.set("a", "1")
-    cache.set("b", "2")
-    assert cache.purge("") == 2
-
-
-def test_purged_text_is_gone_from_the_bytes_on_disk(cache: AnswerCache, path: Path) -> None:
-    cache.set("overwritten", Note(reason="unforgettable-before", is_worth_remembering=True))
-    cache.set("overwritten", Note(reason="nothing", is_worth_remembering=True))
-    for number in range(200):
-        cache.set(f"k{number}", Note(reason=f"unforgettable-{number}", is_worth_remembering=True))
-    assert b"unforgettable-" in _bytes_of(path)
-    assert cache.purge("unforgettable-") == 200
-    assert b"unforgettable-" not in _bytes_of(path)
 
 
 def test_a_file_that_is_no_cache_is_named_with_the_cure(path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from slowwave.home.centroids import centroids
-from slowwave.prompting.text_answers import GroupsAnswer
+from slowwave.models.answers.write import GroupsAnswer
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
 from tasks.ask import Answered

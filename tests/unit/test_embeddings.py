@@ -2,34 +2,32 @@ import logging
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from slowwave.embeddings import (
+from slowwave.errors import ConfigError, InputError, TransientError
+from slowwave.language.tokens import token_ids
+from slowwave.models.embed import batches, profiles
+from slowwave.models.embed import wordllama as wordllama_module
+from slowwave.models.embed.choice import check_embedder, open_embedder
+from slowwave.models.embed.profiles import (
+    centred_profile,
+    load_profile,
+    with_prefixes,
+)
+from slowwave.models.embed.relevance import Relevance, guessed_relevance, measured_relevance
+from slowwave.models.embed.space import (
     CentredEmbedder,
-    KnownVectors,
-    Relevance,
     base_id_of,
     base_of,
-    batches,
-    centred_profile,
-    check_embedder,
     decode_directions,
     encode_directions,
     fit_directions,
-    guessed_relevance,
-    load_profile,
-    measured_relevance,
-    open_embedder,
-    profiles,
     space_id_of,
 )
-from slowwave.embeddings import wordllama as wordllama_module
-from slowwave.embeddings.profiles import with_prefixes
-from slowwave.errors import ConfigError, InputError, TransientError
-from slowwave.language.tokens import token_ids
 from slowwave.settings.groups import EmbeddingSettings
 
 WORDLLAMA = EmbeddingSettings(provider="wordllama")
@@ -151,7 +149,7 @@ def test_damaged_weights_are_said_in_one_line(tmp_path, monkeypatch):
 @pytest.mark.processes
 def test_importing_the_module_loads_no_model_library():
     libraries = "{'ollama', 'openai', 'wordllama', 'scipy'}"
-    code = f"import sys, slowwave.embeddings; print({libraries} & set(sys.modules))"
+    code = f"import sys, slowwave.models.embed.choice; print({libraries} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
@@ -174,7 +172,7 @@ def test_ollama_that_was_asked_for_and_is_away_is_an_error_that_may_pass():
 
 
 def test_openai_without_a_key_or_an_address_asks_for_one():
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+    with pytest.raises(ConfigError, match="SLOWWAVE_EMBEDDING__API_KEY"):
         open_embedder(EmbeddingSettings(provider="openai"))
 
 
@@ -232,7 +230,7 @@ def centred_on(wordllama, texts, components=0):
     directions = fit_directions(wordllama.embed_documents(texts).vectors, components=components)
     name = space_id_of(wordllama.embedder_id, encode_directions(directions))
     profile = centred_profile(wordllama.profile)
-    return CentredEmbedder(wordllama, name, profile, guessed_relevance(profile), directions)
+    return CentredEmbedder(name, profile, guessed_relevance(profile), wordllama, directions)
 
 
 def test_texts_that_name_the_same_people_lie_apart_once_their_common_directions_are_out(wordllama):
@@ -266,7 +264,7 @@ def test_a_text_without_a_vector_stays_without_one_when_common_directions_are_ou
     assert np.isnan(made.vectors[1]).all()
     assert base_of(centred) is wordllama
     only = wordllama.embed_documents(["a word"]).vectors
-    same = CentredEmbedder(wordllama, "x", wordllama.profile, wordllama.relevance, only)
+    same = CentredEmbedder("x", wordllama.profile, wordllama.relevance, wordllama, only)
     assert set(same.embed_documents(["a word", "another"]).failures) == {0}, "nothing is left of it"
     with pytest.raises(InputError, match="Search by words"):
         same.embed_query("a word")
@@ -323,9 +321,39 @@ def test_a_text_without_a_vector_changes_no_noise():
 
 
 def test_texts_whose_vectors_are_known_are_not_embedded_again(wordllama):
-    first = wordllama.embed_documents(["a kiln"]).vectors[0]
-    known = KnownVectors(wordllama, {"a kiln": -first})
+    centred = centred_on(wordllama, TALK)
+    away = wordllama.embed_documents([TALK[0]]).vectors[0]
+    known = replace(centred, known={"a kiln": away})
     made = known.embed_documents(["bread", "a kiln", ""])
-    np.testing.assert_array_equal(made.vectors[1], -first)
-    np.testing.assert_array_equal(made.vectors[0], wordllama.embed_documents(["bread"]).vectors[0])
+    there = centred.embed_documents([TALK[0], "bread"]).vectors
+    np.testing.assert_allclose(made.vectors[[1, 0]], there, atol=1e-6)
     assert set(made.failures) == {2}
+
+
+def test_texts_of_one_length_go_together_and_vectors_keep_their_order():
+    texts = ["a long text of words", "b", "another text of words", "cc"]
+    asked = []
+
+    def ask(batch):
+        asked.append(batch)
+        return np.array([[len(text), 1.0] for text in batch], np.float32)
+
+    made = batches.embed_in_batches(texts, ask=ask, dims=2, batch_size=2, max_tokens=10)
+    assert asked == [["b", "cc"], ["a long text of words", "another text of words"]]
+    np.testing.assert_allclose(
+        made.vectors[:, 0] / made.vectors[:, 1], [len(text) for text in texts], rtol=1e-5
+    )
+
+
+def test_a_setting_bounds_the_tokens_of_a_model_else_its_profile_does(wordllama):
+    sent = []
+    profile = load_profile("never-heard-of").model_copy(update={"dims": 2})
+
+    def ask(texts):
+        sent.extend(len(text.split()) for text in texts)
+        return np.ones((len(texts), 2), np.float32)
+
+    for most in (None, 100, 2000):
+        settings = EmbeddingSettings(provider="openai", max_text_tokens=most)
+        batches.batch_embedder("openai", "m", settings, profile, ask).embed_documents(["word " * 3000])
+    assert sent == [512, 100, 2000]

@@ -11,31 +11,10 @@ import polars as pl
 import pytest
 
 from slowwave.errors import ContractError
-from slowwave.prompting.answers import Answer
-from slowwave.prompting.extract_answers import ExtractAnswer, GateAnswer, TombstoneAnswer
-from slowwave.prompting.fences import calendar, dated, fenced, fenced_line, weeks
-from slowwave.prompting.files import (
-    extract_prompt,
-    gate_prompt,
-    promote_prompt,
-    prompt_versions,
-    read_prompt_file,
-    reconcile_prompt,
-    render,
-    render_file,
-    summarize_prompt,
-)
-from slowwave.prompting.judging_answers import PromoteAnswer, ReconcileAnswer, ReviewAnswer
-from slowwave.prompting.measuring_answers import JudgeAnswer, ReaderAnswer
-from slowwave.prompting.prompt_inputs import (
-    CandidateCell,
-    KnownCell,
-    PageCell,
-    TopicCell,
-    TurnLine,
-    topic_lines,
-)
-from slowwave.prompting.text_answers import (
+from slowwave.models.answers.extract import ExtractAnswer, GateAnswer, TombstoneAnswer
+from slowwave.models.answers.fields import Answer, checked_against
+from slowwave.models.answers.judge import PromoteAnswer, ReconcileAnswer, ReviewAnswer
+from slowwave.models.answers.write import (
     CausesAnswer,
     EntityAnswer,
     EpisodeAnswer,
@@ -43,9 +22,12 @@ from slowwave.prompting.text_answers import (
     PeopleAnswer,
     SummaryAnswer,
 )
+from slowwave.models.fences import dated, fenced, fenced_line, weeks
+from slowwave.models.prompts import prompt_files, read_prompt_file, render, render_file
+from slowwave.models.rows import Row, cell_rows, page_rows, rows_by_page
+from tests.conftest import ROOT
 
 ANSWERS: dict[str, type[Answer]] = {
-    "answer_question": ReaderAnswer,
     "enrich_entity": EntityAnswer,
     "extract_cells": ExtractAnswer,
     "gate_chunk": GateAnswer,
@@ -57,11 +39,31 @@ ANSWERS: dict[str, type[Answer]] = {
     "review_cell": ReviewAnswer,
     "summarize_topic": SummaryAnswer,
     "write_episode": EpisodeAnswer,
-    "judge_answer": JudgeAnswer,
     "judge_tombstone": TombstoneAnswer,
 }
-FILES = sorted((Path(__file__).parent.parent.parent / "prompts").glob("*.md"))
-TURN = TurnLine(number=1, speaker="Ada", role="user", date="2026-06-02", text="The pump is in hall 3.")
+FILES = sorted((ROOT / "prompts").glob("*.md"))
+
+
+def turn(number: int, speaker: str, role: str, date: str, text: str, *, is_read: bool = False) -> Row:
+    return {
+        "number": number,
+        "speaker": speaker,
+        "role": role,
+        "date": date,
+        "text": text,
+        "is_read": is_read,
+    }
+
+
+def extract_page(
+    date: str, turns: list[Row], known: list[Row], *, earlier: str = "", topics: str = ""
+) -> str:
+    return render(
+        "extract_cells", session_date=date, turns=turns, known=known, earlier=earlier, topics=topics
+    ).user
+
+
+TURN = turn(1, "Ada", "user", "2026-06-02", "The pump is in hall 3.")
 PROBE = "inputs: text, rows\n# system\nBe brief.\n# user\n"
 
 
@@ -97,8 +99,6 @@ class Example:
             "page_numbers": self.numbers(after="## New memories"),
             "topic_numbers": self.numbers(before="## New memories"),
             "candidate_numbers": self.numbers(),
-            "question_numbers": self.numbers(),
-            "item_numbers": self.numbers(),
             "effect_numbers": {int(number) for number in re.findall(r"\d+", self.asked)},
             "described_numbers": {int(number) for number in re.findall(r"\d+", self.asked)},
             "max_words": bound,
@@ -107,7 +107,7 @@ class Example:
 
 
 def system_of(name: str) -> str:
-    file = next(file for file in FILES if file.stem == prompt_versions()[name])
+    file = next(file for file in FILES if file.stem.startswith(f"{name}.v"))
     return read_prompt_file(file.name, file.read_text(encoding="utf-8")).system
 
 
@@ -132,7 +132,8 @@ def test_every_worked_example_is_an_answer_that_its_own_page_allows(name: str) -
     found = list(examples(name))
     assert len(found) >= 2
     for example in found:
-        answer = ANSWERS[name].model_validate_json(example.answer, context=example.context())
+        with checked_against(example.context()):
+            answer = ANSWERS[name].model_validate_json(example.answer)
         shown = ANSWERS[name].model_validate_json(example.answer)
         assert answer.model_dump_json() == shown.model_dump_json(), example.page
 
@@ -184,29 +185,27 @@ def test_a_prompt_file_is_plain_text_without_template_syntax_in_its_system_part(
 
 
 def test_the_folder_holds_one_version_of_each_prompt() -> None:
-    assert sorted(file.stem for file in FILES) == sorted(prompt_versions().values())
-    assert list(prompt_versions()) == sorted(ANSWERS)
-    assert {name: version.split(".v")[0] for name, version in prompt_versions().items()} == {
-        name: name for name in ANSWERS
-    }
+    assert list(prompt_files()) == sorted(ANSWERS)
+    assert {file.stem.partition(".v")[0] for file in FILES} == ANSWERS.keys()
+    assert len(FILES) == len(ANSWERS)
 
 
 def test_the_system_part_is_the_same_whatever_stands_on_the_page() -> None:
-    assert gate_prompt([TURN]).system == gate_prompt([]).system
+    assert render("gate_chunk", turns=[TURN]).system == render("gate_chunk", turns=[]).system
 
 
 def test_a_prompt_names_its_file_and_version() -> None:
-    assert render("gate_chunk", {"turns": []}).prompt_version == "gate_chunk.v1"
+    assert render("gate_chunk", turns=[]).prompt_version == "gate_chunk.v1"
 
 
 def test_an_unknown_prompt_is_a_bug_of_ours() -> None:
-    with pytest.raises(ContractError, match="no prompt 'gate'; known are answer_question, enrich_entity"):
-        render("gate", {})
+    with pytest.raises(ContractError, match="no prompt 'gate'; known are enrich_entity, extract_cells"):
+        render("gate")
 
 
 def test_missing_and_undeclared_inputs_are_both_refused() -> None:
     with pytest.raises(ContractError, match=r"missing inputs \['turns'\], undeclared inputs \['turn'\]"):
-        render("gate_chunk", {"turn": []})
+        render("gate_chunk", turn=[])
 
 
 def test_a_template_that_names_what_is_not_there_is_a_bug_of_ours() -> None:
@@ -244,7 +243,7 @@ def test_a_file_name_carries_name_and_version(name: str) -> None:
 
 def test_template_syntax_in_data_is_only_text() -> None:
     text = "{{ 7 * 7 }} {% for x in y %} {# gone? #} ${{ secrets.KEY }}"
-    assert f"> {text}\n" in gate_prompt([TurnLine(1, "", "user", "2026-06-02", text)]).user
+    assert f"> {text}\n" in render("gate_chunk", turns=[turn(1, "", "user", "2026-06-02", text)]).user
 
 
 def test_every_line_of_data_stands_behind_its_fence() -> None:
@@ -307,11 +306,8 @@ def test_a_date_carries_its_weekday() -> None:
 
 
 def test_the_calendar_spans_the_weeks_around_a_session() -> None:
-    last, this, following = calendar("2026-03-01").splitlines()
-    assert last.startswith("last week: Mon 2026-02-16")
-    assert this.endswith("Sat 2026-02-28, Sun 2026-03-01")
-    assert following.endswith("Sun 2026-03-08")
-    assert weeks("2026-03-01").splitlines()[1:] == [
+    assert weeks("2026-03-01").splitlines() == [
+        "last week: Mon 2026-02-16, Tue 17, Wed 18, Thu 19, Fri 20, Sat 21, Sun 22",
         "this week: Mon 2026-02-23, Tue 24, Wed 25, Thu 26, Fri 27, Sat 28, Sun 2026-03-01",
         "next week: Mon 2026-03-02, Tue 03, Wed 04, Thu 05, Fri 06, Sat 07, Sun 08",
     ]
@@ -320,25 +316,29 @@ def test_the_calendar_spans_the_weeks_around_a_session() -> None:
 @pytest.mark.parametrize("date", ["", "yesterday", "2026-13-01", "0001-01-01"])
 def test_a_session_without_an_iso_date_is_a_bug_of_ours(date: str) -> None:
     with pytest.raises(ContractError, match="must be an ISO date"):
-        extract_prompt(date, [TURN], [])
+        extract_page(date, [TURN], [])
+
+
+def cell(number: int, **fields: object) -> Row:
+    empty = dict.fromkeys(("topic", "subject", "attribute", "value"), "")
+    given = {"number": number, "cell_type": "fact", "date": "2026-06-02", "content": "x"}
+    return {**given, **empty, **fields}
 
 
 def test_fields_that_a_memory_does_not_have_are_not_shown() -> None:
-    known = KnownCell(1, "fact", "", "pump", "", "", "2026-05-01", "The pump is old.")
-    user = extract_prompt("2026-06-02", [TURN], [known]).user
+    known = cell(1, subject="pump", date="2026-05-01", content="The pump is old.")
+    user = extract_page("2026-06-02", [TURN], [known])
     assert "[1] fact, 2026-05-01\n> The pump is old.\n" in user
     assert not re.search(r"topic:|attribute:|## Topics|## Earlier", user)
 
 
 def test_a_page_tells_what_was_read_before_and_a_date_only_where_it_changes() -> None:
-    lines = [
-        TurnLine(1, "Ada", "user", "2026-06-02", "Where is it?", is_read=True),
-        TurnLine(2, "", "assistant", "2026-06-02", "In hall 3."),
-        TurnLine(3, "Ada", "user", "2026-06-03", "Thanks."),
+    turns = [
+        turn(1, "Ada", "user", "2026-06-02", "Where is it?", is_read=True),
+        turn(2, "", "assistant", "2026-06-02", "In hall 3."),
+        turn(3, "Ada", "user", "2026-06-03", "Thanks."),
     ]
-    user = extract_prompt(
-        "2026-06-02", lines, [], earlier=["The pump leaks."], topics=["the pump", "hall 3"]
-    ).user
+    user = extract_page("2026-06-02", turns, [], earlier="The pump leaks.", topics="the pump, hall 3")
     assert "[1] 2026-06-02 Tuesday, Ada, read before\n> Where is it?\n" in user
     assert "[2] assistant\n> In hall 3.\n" in user
     assert "[3] 2026-06-03 Wednesday, Ada\n" in user
@@ -347,26 +347,22 @@ def test_a_page_tells_what_was_read_before_and_a_date_only_where_it_changes() ->
 
 
 def test_a_page_without_known_memories_says_so() -> None:
-    assert "## Known memories\n\nnone\n" in extract_prompt("2026-06-02", [TURN], []).user
+    assert "## Known memories\n\nnone\n" in extract_page("2026-06-02", [TURN], [])
 
 
 def test_a_reconciliation_page_shows_groups_and_marks_what_is_new() -> None:
-    cells = [
-        PageCell(number, number > 1, "fact", "pump", "hall", "3", "2026-06-02", "user", "x")
-        for number in (1, 2, 3, 4)
-    ]
-    user = reconcile_prompt([cells[:2], cells[2:]]).user
+    cells = [cell(number, is_new=number > 1, said_by="user") for number in (1, 2, 3, 4)]
+    user = render("reconcile_cells", groups=[cells[:2], cells[2:]]).user
     assert "Group 1\n[1] fact, 2026-06-02, said by user\n" in user
     assert "[2] NEW fact, 2026-06-02, said by user\n" in user
     assert "> x\nGroup 2\n[3] NEW fact" in user
 
 
 def test_limits_stand_on_the_page() -> None:
-    assert (
-        "At most 120 words." in summarize_prompt("pumps", [TopicCell(1, "fact", "2026-06-02", "x")], 120).user
-    )
-    candidate = CandidateCell(1, "fact", "x", 0.5, 3, 2, 1, "2026-06-02", is_core=True)
-    user = promote_prompt([candidate], 40).user
+    asked = render("summarize_topic", name="pumps", cells=[cell(1)], max_words=120).user
+    assert "At most 120 words." in asked
+    counts = {"salience": 0.5, "retrievals": 3, "citations": 2, "confirmations": 1, "ignores": 0}
+    user = render("promote_cells", cells=[cell(1, **counts, is_core=True, is_wish=False)], max_lines=40).user
     assert "Choose at most 40." in user
     assert (
         "[1] fact, 2026-06-02, salience 0.5, cited 2, retrieved 3, ignored 0, confirmed 1, in core\n> x\n"
@@ -374,9 +370,22 @@ def test_limits_stand_on_the_page() -> None:
     )
 
 
+def test_rows_of_a_page_are_counted_and_a_null_is_an_empty_text_and_a_time_its_date() -> None:
+    moment = datetime(2026, 6, 2, 9, 30, tzinfo=UTC)
+    frame = pl.DataFrame({"page": ["b", "a", "b"], "text": ["x", None, "y"], "date": [moment] * 3})
+    assert rows_by_page(frame) == {
+        "b": [
+            {"number": 1, "text": "x", "date": "2026-06-02"},
+            {"number": 2, "text": "y", "date": "2026-06-02"},
+        ],
+        "a": [{"number": 1, "text": "", "date": "2026-06-02"}],
+    }
+    assert page_rows(pl.DataFrame({"number": [7], "text": ["x"]})) == [{"number": 7, "text": "x"}]
+
+
 def test_a_page_dates_a_memory_as_exactly_as_it_was_told() -> None:
     told = pl.DataFrame({"valid_precision": [None, "day", "month", "year"]}).with_columns(
         cell_type=pl.lit("fact"), content=pl.lit("x"), valid_from=pl.lit(datetime(2026, 7, 1, tzinfo=UTC))
     )
-    dates = [line.date for line in topic_lines(told)]
+    dates = [row["date"] for row in cell_rows(told)]
     assert dates == ["2026-07-01", "2026-07-01", "2026-07", "2026"]

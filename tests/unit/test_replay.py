@@ -23,11 +23,11 @@ from benchmarks.replay import (
     request_hash,
 )
 from slowwave.errors import ConfigError, NotFoundError
-from slowwave.llm import Request, open_llm
-from slowwave.prompting.extract_answers import GateAnswer
-from slowwave.prompting.prompt import Prompt
+from slowwave.models.answers.extract import GateAnswer
+from slowwave.models.gateway import open_llm
+from slowwave.models.requests import Prompt, Request
 from slowwave.settings.groups import LLMSettings
-from tests.servers import CONTENT_FILTER, NO_TOOL_CALL, OpenAIServer, in_turn, refused
+from tests.servers import NO_TOOL_CALL, OpenAIServer, in_turn, refused
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GOOD = '{"reason": "a decision", "is_worth_remembering": true}'
@@ -132,7 +132,7 @@ def test_what_was_recorded_through_the_gateway_is_replayed_to_it_under_any_model
     assert (line["prompt"], line["answer"]) == ("GateAnswer", json.loads(GOOD))
 
 
-@pytest.mark.parametrize("first", [NO_TOOL_CALL, CONTENT_FILTER, "{}", "not json"])
+@pytest.mark.parametrize("first", [NO_TOOL_CALL, "{}", "not json"])
 def test_an_unusable_answer_and_the_question_asked_again_are_replayed_as_they_were(tmp_path, first):
     path = tmp_path / "answers.jsonl"
     with OpenAIServer(in_turn(first, GOOD)) as upstream, recording(upstream.url, path) as recorder:

@@ -16,7 +16,6 @@ from pydantic import Field
 from rich.table import Column
 from rich.text import Text
 
-from slowwave.embeddings import check_embedder
 from slowwave.entrypoints.commands.agents import agent_rows, no_server_row
 from slowwave.entrypoints.commands.connect import install, places
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
@@ -25,7 +24,8 @@ from slowwave.entrypoints.show.terminal import flat, results, shown_bytes, table
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
-from slowwave.llm import check_llm
+from slowwave.models.checks import check_llm
+from slowwave.models.embed.choice import check_embedder
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.report import several, several_memories
 from slowwave.settings.place import former_home

@@ -14,7 +14,7 @@ from slowwave.entrypoints.mcp.answers.shapes import ToldSummary
 from slowwave.entrypoints.mcp.answers.telling import told_explanation, told_timeline
 from slowwave.entrypoints.mcp.asking import ASKS, Ask, told_of
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
-from slowwave.prompting.page_lines import page_line
+from slowwave.models.page_lines import page_line
 from slowwave.schemas.lists import TopicPage
 from slowwave.schemas.report import several_memories
 from slowwave.schemas.results import Explanation, TopicSummary

@@ -12,7 +12,7 @@ from slowwave.entrypoints.mcp import questions
 from slowwave.entrypoints.mcp.answers.pages import fenced, quoted
 from slowwave.entrypoints.mcp.answers.shapes import Cited
 from slowwave.entrypoints.mcp.tools import ADD, CHANGE, COUNT, FOR_A_PERSON, REMOVE, Tool
-from slowwave.prompting.page_lines import page_line
+from slowwave.models.page_lines import page_line
 from slowwave.schemas.refusals import Request
 from slowwave.schemas.requests import (
     LONGEST_NAME,

@@ -9,10 +9,10 @@ from slowwave.decay.fading import revivals
 from slowwave.journal.catalogue import EventRows
 from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import CHARACTERS_A_TOKEN
-from slowwave.llm import Request
-from slowwave.prompting.files import episode_prompt
-from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine, items_by, told_date
-from slowwave.prompting.text_answers import EpisodeAnswer
+from slowwave.models.answers.write import EpisodeAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import rows_by_page, told_date
 from slowwave.recall.standing_turns import standing_turns
 from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.schemas.choices import EPISODE
@@ -155,15 +155,18 @@ def _by_model(run: Stage, material: Material) -> EventRows:
     cells = _page_cells(run, material, characters // 2)
     dated = cells.with_columns(date=told_date())
     columns = ["episode_id", "cell_type", "date", "content", "replaced_by", "replaced_date"]
-    lines = items_by(EpisodeCell, dated.select(columns))
+    lines = rows_by_page(dated.select(columns))
     excerpts = _excerpts(run, material, cells, characters).rename({"event_time": "date"})
-    said = items_by(TurnLine, excerpts.select("episode_id", "number", "speaker", "role", "date", "text"))
+    said = rows_by_page(excerpts.select("episode_id", "number", "speaker", "role", "date", "text"))
     requests = [
         Request(
-            episode_prompt(
-                lines.get(row["cell_id"], []),
-                said.get(row["cell_id"], []),
-                dates=(day_of(row["valid_from"]), day_of(row["event_time"])),
+            render(
+                "write_episode",
+                first_date=day_of(row["valid_from"]),
+                last_date=day_of(row["event_time"]),
+                cells=lines.get(row["cell_id"], []),
+                turns=(turns := said.get(row["cell_id"], [])),
+                shown_count=len(turns),
                 turn_count=row["turn_count"],
                 **(limits := _limits(row["turn_count"], settings)),
             ),

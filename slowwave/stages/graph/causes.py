@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from slowwave.chains.stored import EXTRACTED
-from slowwave.llm import Request
-from slowwave.prompting.files import infer_cause_prompt
-from slowwave.prompting.prompt_inputs import topic_lines
-from slowwave.prompting.text_answers import CausesAnswer
+from slowwave.models.answers.write import CausesAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import cell_rows, numbers_of
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import ask, usable_answers
 from slowwave.stages.graph.causal_pages import likely_causes, pack, possible_effects
@@ -109,10 +109,10 @@ def _pages(cells: pl.DataFrame, pairs: pl.DataFrame, *, size: int) -> list[Causa
 
 
 def _request(page: CausalPage) -> Request:
-    lines = topic_lines(page.cells)
+    rows = cell_rows(page.cells)
     effects = [number for number, cell in enumerate(page.cells["cell_id"], start=1) if cell in page.effects]
-    numbers = {"page_numbers": {line.number for line in lines}, "effect_numbers": set(effects)}
-    return Request(infer_cause_prompt(lines, effects), CausesAnswer, numbers)
+    numbers = {"page_numbers": numbers_of(rows), "effect_numbers": set(effects)}
+    return Request(render("infer_cause", cells=rows, effects=effects), CausesAnswer, numbers)
 
 
 def _commit_causes(

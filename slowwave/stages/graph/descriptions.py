@@ -3,10 +3,10 @@
 import polars as pl
 
 from slowwave.journal.catalogue import rows_of
-from slowwave.llm import Request
-from slowwave.prompting.files import enrich_prompt
-from slowwave.prompting.prompt_inputs import topic_lines
-from slowwave.prompting.text_answers import EntityAnswer
+from slowwave.models.answers.write import EntityAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import cell_rows
 from slowwave.stages.asking import ask, usable_answers
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
@@ -35,12 +35,18 @@ def enrich(run: Stage) -> None:
     asked = [(row, page) for row, page in zip(due.iter_rows(named=True), pages, strict=True) if page.height]
     requests = []
     for row, page in asked:
-        kind, lines = row["entity_type"] or "", topic_lines(page)
         grown = graph.enrich_words + graph.enrich_mention_words * (
             row["mention_count"] - graph.enrich_mentions
         )
         most = max(graph.enrich_words, min(grown, graph.enrich_most_words))
-        prompt = enrich_prompt(row["canonical_name"], kind, row["aliases"], lines, most)
+        prompt = render(
+            "enrich_entity",
+            name=row["canonical_name"],
+            kind=row["entity_type"] or "",
+            aliases=row["aliases"],
+            cells=cell_rows(page),
+            max_words=most,
+        )
         requests.append(Request(prompt, EntityAnswer, {"max_words": most}))
     told = usable_answers(EntityAnswer, [row for row, _ in asked], ask(run, requests, work="enrich"))
     run.reject("entity summary waits for the next run", len(asked) - len(told))

@@ -8,10 +8,10 @@ import polars as pl
 from slowwave.language.lexicon import THEMELESS_WORDS
 from slowwave.language.names import is_description, is_relative, plain_name, possessor
 from slowwave.language.text import words
-from slowwave.llm import Request
-from slowwave.prompting.files import match_people_prompt
-from slowwave.prompting.prompt_inputs import PersonLine, told_date
-from slowwave.prompting.text_answers import PeopleAnswer
+from slowwave.models.answers.write import PeopleAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import told_date
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import Author, ask, usable_answers
 from slowwave.stages.graph.identities import identified
@@ -149,12 +149,12 @@ def _request(page: pl.DataFrame, shown: pl.DataFrame) -> Request:
     dated = pl.format("{}: {}", told_date(), "content")
     memories = dict(shown.group_by("number").agg(dated).rows())
     people = [
-        PersonLine(number, name, tuple(memories.get(number, ())))
+        {"number": number, "name": name, "memories": memories.get(number, [])}
         for number, name in page.select("number", "canonical_name").rows()
     ]
     asked = page.filter("is_asked")["number"].to_list()
     numbers = {"page_numbers": set(page["number"]), "described_numbers": set(asked)}
-    return Request(match_people_prompt(people, asked), PeopleAnswer, numbers)
+    return Request(render("match_people", people=people, asked=asked), PeopleAnswer, numbers)
 
 
 def _identities(

@@ -10,23 +10,20 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from slowwave.embeddings import (
-    CentredEmbedder,
-    Embedder,
-    KnownVectors,
-    Relevance,
-    Vectors,
-    base_of,
-    encode_directions,
-    fit_directions,
-    measured_relevance,
-    space_id_of,
-    unit_without_common,
-)
 from slowwave.errors import TransientError
 from slowwave.home.spaces import newest_fit, wanted_space
 from slowwave.journal.catalogue import rows_of
 from slowwave.language.intents import EXEMPLARS
+from slowwave.models.embed.protocol import Embedder
+from slowwave.models.embed.relevance import Relevance, Vectors, measured_relevance
+from slowwave.models.embed.space import (
+    CentredEmbedder,
+    base_of,
+    encode_directions,
+    fit_directions,
+    space_id_of,
+    unit_without_common,
+)
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT
 from slowwave.stages.run import Stage
 from slowwave.store import Store, copy_store, filling
@@ -41,15 +38,12 @@ COMPONENT_TEXTS = 50
 def compute_vectors(run: Stage) -> None:
     """Compute the vectors that are missing, in the space that the home should be in; its first fit comes before."""
     work = run.workspace
-    plain = base_of(work.embedder) if work.embedder is not None else None
     if not _has_vectors(run.store):
         _fit_space(run)
     run.refresh_vectors()
     _fit_space(run)
-    if plain is not None and isinstance(work.embedder, CentredEmbedder):
-        work.embedder = replace(
-            work.embedder, base=plain
-        )  # the vectors that a fit knows are needed no longer
+    if isinstance(work.embedder, CentredEmbedder):
+        work.embedder = replace(work.embedder, known={})  # they are needed no longer
 
 
 def _has_vectors(store: Store) -> bool:
@@ -62,22 +56,24 @@ def _fit_space(run: Stage) -> None:
     if embedder is None or run.report.dry_run:
         return
     try:
-        base = base_of(embedder)
+        base, known = base_of(embedder), dict[str, Vectors]()
         if _is_due(run, base):
-            fit, base = _fitted(run, base)
+            fit, known = _fitted(run, base)
             run.commit({"space.fitted": fit})
-        _switch(run, base)
+        _switch(run, base, known)
     except TransientError as error:
         run.note(f"the vector space stays as it is until the next run: {error}")
 
 
-def _switch(run: Stage, base: Embedder) -> None:
+def _switch(run: Stage, base: Embedder, known: dict[str, Vectors]) -> None:
     """Compute all vectors in the space that the store should be in, in a copy of it, and make the copy current.
 
-    A store without vectors is in that space by its name alone.
+    A store without vectors is in that space by its name alone. `known` are vectors of the base, by their texts.
     """
     work = run.workspace
     wanted = wanted_space(work.home, work.store, base)
+    if isinstance(wanted, CentredEmbedder):
+        wanted = replace(wanted, known=known)
     if wanted.embedder_id == work.store.meta.embedder_id:
         return
     if not _has_vectors(work.store):
@@ -109,8 +105,8 @@ def _text_count(store: Store) -> int:
     return sum(store.count(table) for table in FITTED)
 
 
-def _fitted(run: Stage, base: Embedder) -> tuple[pl.DataFrame, Embedder]:
-    """The event of a fit on the texts that are stored now, and the embedder with the vectors that it made of them."""
+def _fitted(run: Stage, base: Embedder) -> tuple[pl.DataFrame, dict[str, Vectors]]:
+    """The event of a fit on the texts that are stored now, and the vectors that it made of them."""
     settings = run.settings.embedding
     sample = _sample(run.store, settings.centring_sample)
     vectors = base.embed_documents(sample["text"].to_list()).vectors
@@ -127,8 +123,7 @@ def _fitted(run: Stage, base: Embedder) -> tuple[pl.DataFrame, Embedder]:
         "noise_std": relevance.noise_std,
         "kin": relevance.kin,
     }
-    known = dict(zip(sample["text"], vectors, strict=True))
-    return rows_of("space.fitted", [row]), KnownVectors(base, known)
+    return rows_of("space.fitted", [row]), dict(zip(sample["text"], vectors, strict=True))
 
 
 def _relevance(

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import polars as pl
 
-from slowwave.embeddings import Embedder, base_id_of, base_of, open_embedder
 from slowwave.errors import ConfigError, DamageError, NotFoundError, TransientError
 from slowwave.home.core_file import write_core_file
 from slowwave.home.lock import rewriting
@@ -14,6 +13,9 @@ from slowwave.home.paths import Home, open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.stored_embedder import base_embedder
 from slowwave.home.workspace import new_store, wall_clock
+from slowwave.models.embed.choice import open_embedder
+from slowwave.models.embed.protocol import Embedder
+from slowwave.models.embed.space import base_id_of, base_of
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.stages.run import Steps

@@ -9,10 +9,10 @@ import polars as pl
 
 from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import AGE_ORDER, held_from
-from slowwave.llm import Outcome, Request
-from slowwave.prompting.files import reconcile_prompt
-from slowwave.prompting.judging_answers import ReconcileAnswer
-from slowwave.prompting.prompt_inputs import PageCell, told_date
+from slowwave.models.answers.judge import ReconcileAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Outcome, Request
+from slowwave.models.rows import page_rows, told_date
 from slowwave.stages.asking import ask, author_columns
 from slowwave.stages.reconcile.candidates import build_pages
 from slowwave.stages.retries import failed_rows
@@ -116,17 +116,16 @@ def without_waiting(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
 
 def _request(page: pl.DataFrame) -> Request:
     cells = page.with_row_index("number", offset=1).select(
-        *("group", "number", "is_new", "cell_type", "said_by", "content"),
-        pl.col("subject", "attribute", "value").fill_null(""),
+        *("group", "number", "is_new", "cell_type", "said_by", "content", "subject", "attribute", "value"),
         date=told_date(),
     )
     groups = cells.partition_by("group", include_key=False, maintain_order=True)
-    shown = [[PageCell(**row) for row in group.iter_rows(named=True)] for group in groups]
-    context = {
+    prompt = render("reconcile_cells", groups=[page_rows(group) for group in groups])
+    numbers = {
         "page_numbers": set(cells["number"]),
         "new_numbers": set(cells.filter("is_new")["number"]),
     }
-    return Request(reconcile_prompt(shown), ReconcileAnswer, context)
+    return Request(prompt, ReconcileAnswer, numbers)
 
 
 def _with_speakers(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:

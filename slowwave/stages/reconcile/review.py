@@ -8,10 +8,10 @@ import polars as pl
 from slowwave.chains.dependents import elaborated_pairs
 from slowwave.chains.stored import standing_ends
 from slowwave.chains.timelines import AGE_ORDER
-from slowwave.llm import Outcome, Request
-from slowwave.prompting.files import review_prompt
-from slowwave.prompting.judging_answers import ReviewAnswer
-from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell, told_date
+from slowwave.models.answers.judge import ReviewAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Outcome, Request
+from slowwave.models.rows import numbers_of, page_rows, told_date
 from slowwave.schemas.choices import EPISODE
 from slowwave.stages.asking import ask, author_columns
 from slowwave.stages.reconcile.judge import commit_failed, without_waiting
@@ -98,15 +98,9 @@ def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
 def _request(cell: Mapping[str, object], changes: pl.DataFrame) -> Request:
     shown = ("cell_type", "subject", "attribute", "value", "date", "content")
     text = {name: str(cell[name] or "") for name in shown}
-    lines = [
-        ChangeLine(number, row["is_correction"], row["date"], row["before"], row["after"])
-        for number, row in enumerate(changes.iter_rows(named=True), start=1)
-    ]
-    return Request(
-        review_prompt(ReviewedCell(**text), lines),
-        ReviewAnswer,
-        {"change_numbers": {line.number for line in lines}},
-    )
+    rows = page_rows(changes)
+    prompt = render("review_cell", cell=text, changes=rows)
+    return Request(prompt, ReviewAnswer, {"change_numbers": numbers_of(rows)})
 
 
 def _commit_answer(run: Stage, cell: str, changes: pl.DataFrame, outcome: Outcome) -> None:

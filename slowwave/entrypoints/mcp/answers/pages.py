@@ -10,7 +10,7 @@ from slowwave.entrypoints.mcp.answers.shapes import (
     ToldSummary,
     ToldTurn,
 )
-from slowwave.prompting.page_lines import page_line
+from slowwave.models.page_lines import page_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.results import Stats

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from slowwave.entrypoints.mcp.answers.shapes import ToldMemory, ToldSummary, ToldTurn
 from slowwave.entrypoints.mcp.asking import for_the_model
-from slowwave.prompting.page_lines import page_line
+from slowwave.models.page_lines import page_line
 from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.lists import CellRow
 from slowwave.schemas.moments import day_of, from_day, is_unknown

@@ -34,7 +34,7 @@ from slowwave.entrypoints.mcp.answers.shapes import (
     ToldDisputes,
     ToldMemory,
 )
-from slowwave.prompting.page_lines import page_line
+from slowwave.models.page_lines import page_line
 from slowwave.schemas.context import Context
 from slowwave.schemas.lists import CellPage, CellRow
 from slowwave.schemas.moments import day_of, from_day

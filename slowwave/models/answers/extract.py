@@ -1,0 +1,210 @@
+"""Answers about new turns: whether they hold a memory, which ones, and whether a person deleted it before."""
+
+import datetime
+import re
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from slowwave.language.lexicon import KIND_SYNONYMS
+from slowwave.models.answers.fields import (
+    Answer,
+    Line,
+    LineOrBlank,
+    Name,
+    Paragraph,
+    Score,
+    blank_if_none,
+    is_off,
+    listed,
+    number_of,
+    of_page,
+    one_line,
+)
+from slowwave.schemas.choices import ExtractedType
+from slowwave.schemas.identity import normalize_text
+from slowwave.schemas.moments import DAY_UNKNOWN
+
+MAX_CELLS = 40
+MAX_CONTENT_CHARACTERS = 1200
+WORKFLOW_STEPS = 2
+KINDS: Final = ("person", "project", "organization", "place", "concept", "tool")
+
+_DATE = re.compile(r"(?P<date>\d{4}(-\d{2}(-\d{2})?)?)([T ].*)?")
+_WHOLE_DATE = "0000-01-01"
+_ENTITY = re.compile(r"(?P<name>.*\S)\s*\((?P<kind>[^()]+)\)")
+
+
+def date_or_blank(text: str) -> str:
+    """A date as exactly as it is known: YYYY-MM-DD, YYYY-MM or YYYY, or "". A time of day is cut off.
+
+    Raises:
+        ValueError: anything else, such as a relative date.
+    """
+    line = blank_if_none(text)
+    if not line or line.lower() == DAY_UNKNOWN:
+        return ""
+    match = _DATE.fullmatch(line)
+    date = match["date"] if match else ""
+    try:
+        datetime.date.fromisoformat(date + _WHOLE_DATE[len(date) :])
+    except ValueError:
+        raise ValueError(
+            f'{line[:40]!r} is no date; write YYYY-MM-DD, or YYYY-MM or YYYY where no more is known, or ""'
+        ) from None
+    return date
+
+
+def entity(text: str) -> str:
+    """`Name (kind)` with a kind of `KINDS`; common synonyms of kinds are put right; "" for nothing.
+
+    Raises:
+        ValueError: there is no kind, or not a known one.
+    """
+    line = blank_if_none(text)
+    if not line:
+        return ""
+    match = _ENTITY.fullmatch(line)
+    kind = match["kind"].strip().lower() if match else ""
+    kind = KIND_SYNONYMS.get(kind, kind)
+    if match is None or kind not in KINDS:
+        name = match["name"] if match else line
+        raise ValueError(
+            f'entity {line[:60]!r} needs its kind: write "{name[:60]} (kind)" with one of {", ".join(KINDS)}'
+        )
+    return f"{match['name']} ({kind})"
+
+
+def alias(text: str) -> str:
+    """`Name = other name`; "" for anything else, and for a name that is its own."""
+    name, sign, other = (part.strip() for part in one_line(text).partition(" = "))
+    return f"{name} = {other}" if sign and name and other and name.lower() != other.lower() else ""
+
+
+def bare(schema: dict[str, Any]) -> None:
+    """Takes out the titles of fields, which repeat their names, and defaults, which strict tools refuse."""
+    for shape in schema["properties"].values():
+        shape.pop("title", None)
+        shape.pop("default", None)
+
+
+class GateAnswer(Answer):
+    """Is there anything in these turns worth remembering?"""
+
+    reason: Line = Field(description="One short sentence: what there is to remember, or why nothing.")
+    is_worth_remembering: bool = Field(description="true also when in doubt")
+
+
+class ExtractedCell(Answer):
+    """One memory."""
+
+    # the prompt says what each field holds: said here too, it would be paid for twice with every page
+    model_config = ConfigDict(json_schema_extra=bare)
+
+    cell_type: ExtractedType
+    content: Paragraph
+    subject: LineOrBlank
+    attribute: LineOrBlank
+    value: Line
+    topic: Name
+    salience: Score
+    confidence: Score
+    valid_from: Annotated[str, AfterValidator(date_or_blank)]
+    valid_until: Annotated[str, AfterValidator(date_or_blank)]
+    evidence: list[Annotated[int, number_of("turn_numbers")]]
+    relation: Literal["new", "changed", "confirmed"]
+    known: int
+    entities: list[Annotated[str, AfterValidator(entity)]]
+    steps: list[Line]
+    # most memories have none of these, and what is left out costs nothing
+    stated_by: int = 0
+    is_wish: bool = False
+    aliases: list[Annotated[str, AfterValidator(alias)]] = Field(default=[])
+
+    def _problems(self) -> list[str]:
+        self._mend()
+        self._mend_speaker()
+        shorter = min(len(self.valid_from), len(self.valid_until))
+        is_backwards = self.valid_until[:shorter] < self.valid_from[:shorter]
+        problems = {
+            "content is empty; write 1-2 sentences or leave this memory out": not self.content,
+            f"content has {len(self.content)} characters; write 1-2 sentences or split the memory": (
+                len(self.content) > MAX_CONTENT_CHARACTERS
+            ),
+            f"a workflow needs its steps in order, at least {WORKFLOW_STEPS}, not {len(self.steps)}; write them into"
+            ' steps, or choose another cell_type such as "fact"': (
+                self.cell_type == "workflow" and len(self.steps) < WORKFLOW_STEPS
+            ),
+            f"valid_until {self.valid_until} is before valid_from {self.valid_from}; mend the dates or write"
+            ' "" for the one that is not told': is_backwards,
+            "evidence is empty; give the number of at least one turn that says it": not self.evidence,
+        }
+        return [problem for problem, is_so in problems.items() if is_so] + self._problems_of_relation()
+
+    def _mend(self) -> None:
+        """A value needs its attribute, an attribute its subject, a pattern its form; a redaction mark is no value."""
+        if "[redacted" in self.value.lower():
+            self.value = ""
+        if not self.subject:
+            self.attribute = ""
+        if not self.attribute or normalize_text(self.value) in {"n/a", "null", "-"}:
+            self.value = ""
+        self.evidence = sorted(set(self.evidence))
+        self.entities = [*dict.fromkeys(name for name in self.entities if name)]
+        named = tuple(f"{name.rpartition(' (')[0]} = " for name in self.entities)
+        self.aliases = [*dict.fromkeys(name for name in self.aliases if name.startswith(named))]
+        self.steps = (
+            [step for step in self.steps if step] if self.cell_type in {"workflow", "pattern"} else []
+        )
+        if self.cell_type == "pattern" and not self.steps:
+            self.cell_type = "fact"
+
+    def _mend_speaker(self) -> None:
+        """Whoever states a memory is evidence of it; a single piece of evidence states it."""
+        if is_off(self.stated_by, "turn_numbers"):
+            self.stated_by = 0
+        if self.stated_by:
+            self.evidence = sorted({*self.evidence, self.stated_by})
+        elif len(self.evidence) == 1:
+            self.stated_by = self.evidence[0]
+
+    def _problems_of_relation(self) -> list[str]:
+        known = of_page("known_numbers")
+        if known is not None and not known:
+            self.relation, self.known = "new", 0
+        elif self.relation == "new" and self.known != 0:
+            return [
+                f'relation "new" needs known 0; if this memory is about known memory {self.known},'
+                ' write relation "changed" or "confirmed"'
+            ]
+        elif self.relation != "new" and (self.known == 0 or is_off(self.known, "known_numbers")):
+            return [
+                f'relation "{self.relation}" needs the number of a known memory, not {self.known};'
+                f' use only {listed(known)}, or write relation "new" with known 0'
+            ]
+        return []
+
+
+class ExtractAnswer(Answer):
+    """All memories of one page; an empty list is a good answer."""
+
+    cells: list[ExtractedCell] = Field(max_length=MAX_CELLS)
+
+    def _problems(self) -> list[str]:
+        """None; the same content twice becomes one memory with the evidence of both."""
+        joined: dict[str, ExtractedCell] = {}
+        for cell in self.cells:
+            first = joined.setdefault(normalize_text(cell.content), cell)
+            if first is not cell:
+                first.evidence = sorted({*first.evidence, *cell.evidence})
+        self.cells = list(joined.values())
+        return []
+
+
+class TombstoneAnswer(Answer):
+    """Whether a new memory says the same as one that a person deleted; 0 says no."""
+
+    reason: Line = Field(description="One short sentence that names what is the same, or what differs")
+    same_as: Annotated[int, number_of("page_numbers", or_none=True)] = Field(
+        description="Number of the deleted memory that says the same, 0 for none"
+    )

@@ -1,0 +1,139 @@
+"""Answers that judge memories beside each other: which one holds, and which are worth most."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slowwave.models.answers.fields import (
+    Answer,
+    Line,
+    LineOrBlank,
+    bound_of_page,
+    is_off,
+    listed,
+    number_of,
+    of_page,
+)
+
+CHANGING = ("corrects", "updates", "contradicts")
+"""Verdicts about the value of one property, which they name."""
+
+TURNED = {"absorbs": "absorbed", "absorbed": "absorbs"}
+"""Verdicts that say the same from the other side."""
+
+
+class ReconcileJudgement(Answer):
+    """The judgement of one new memory against one other memory of the same page."""
+
+    new: int = Field(description="NEW memory")
+    reason: Line = Field(description="At most 12 words")
+    verdict: Literal[
+        "keep", "confirms", "absorbs", "absorbed", "completes", "corrects", "updates", "contradicts"
+    ]
+    target: int = Field(description="Other memory")
+    subject: LineOrBlank = Field(description='Or ""')
+    attribute: LineOrBlank = Field(description='Or ""')
+    target_value: LineOrBlank = Field(description='Copied, or ""')
+    new_value: LineOrBlank = Field(description='Copied, or ""')
+
+    def _problems(self) -> list[str]:
+        if self.verdict == "keep":
+            return []
+        problems, numbers = [], of_page("page_numbers")
+        others = None if numbers is None else numbers - {self.new}
+        if self.target in {0, self.new} or is_off(self.target, "page_numbers"):
+            problems.append(
+                f'verdict "{self.verdict}" of memory {self.new} needs another memory as target, not {self.target};'
+                f" use only {listed(others)}, or leave this judgement out"
+            )
+        if self.verdict in CHANGING and not (self.subject and self.attribute):
+            problems.append(
+                f'verdict "{self.verdict}" of memory {self.new} needs the subject and attribute that both'
+                " memories share; if they share none, leave this judgement out"
+            )
+        return problems
+
+
+class ReconcileAnswer(Answer):
+    """At most one judgement for every NEW memory; what is not listed is kept."""
+
+    judgements: list[ReconcileJudgement]
+
+    def _problems(self) -> list[str]:
+        """Judgements of memories that are not NEW, two of one memory, circles; repetitions and keeps are dropped."""
+        problems: list[str] = []
+        by_number: dict[int, ReconcileJudgement] = {}
+        for judgement in self.judgements:
+            if judgement.verdict == "keep":
+                continue
+            number = judgement.new
+            if is_off(number, "new_numbers"):
+                problems.append(f"memory {number} is not NEW; judge only {listed(of_page('new_numbers'))}")
+                continue
+            before = by_number.setdefault(number, judgement)
+            if (before.verdict, before.target) != (judgement.verdict, judgement.target):
+                problems.append(f"memory {number} has two judgements; give one, against its closest match")
+        if not problems:
+            problems = _untangle(by_number)
+        self.judgements = list(by_number.values())
+        return list(dict.fromkeys(problems))
+
+
+def _untangle(by_number: dict[int, ReconcileJudgement]) -> list[str]:
+    """Drop the lower of two memories that name each other alike; a message for every other circle."""
+    for number, judgement in sorted(by_number.items()):
+        back = by_number.get(judgement.target)
+        is_alike = back is not None and back.verdict == TURNED.get(judgement.verdict, judgement.verdict)
+        if back is not None and back.target == number and is_alike and number < back.new:
+            del by_number[number]
+    problems = []
+    for start, judgement in by_number.items():
+        seen, number = {start}, judgement.target
+        while number in by_number and number not in seen:
+            seen.add(number)
+            number = by_number[number].target
+        if number == start:
+            problems.append(
+                f"memory {start} points back to itself through its target; leave one of {listed(seen)} out"
+            )
+    return problems
+
+
+class ReviewAnswer(Answer):
+    """Whether one memory still holds after what it rests on changed."""
+
+    reason: Line = Field(description="One short sentence that names both values")
+    verdict: Literal["keep", "updates", "retires"]
+    change: int = Field(description="Number of the change that decides, 0 for keep")
+    subject: LineOrBlank = Field(description='Subject that both share, "" for keep')
+    attribute: LineOrBlank = Field(description='Attribute that both share, "" for keep')
+
+    def _problems(self) -> list[str]:
+        if self.verdict == "keep":
+            self.change, self.subject, self.attribute = 0, "", ""
+            return []
+        problems = []
+        if self.change == 0 or is_off(self.change, "change_numbers"):
+            problems.append(
+                f'verdict "{self.verdict}" needs the number of a change, not {self.change};'
+                f' use only {listed(of_page("change_numbers"))}, or write "keep" with change 0'
+            )
+        if not (self.subject and self.attribute):
+            problems.append(
+                f'verdict "{self.verdict}" needs the subject and attribute that the memory and the change share;'
+                ' if they share none, write "keep" with change 0'
+            )
+        return problems
+
+
+class PromoteAnswer(Answer):
+    """Numbers of the memories that belong in core memory, most important first."""
+
+    chosen: list[Annotated[int, number_of("candidate_numbers")]] = Field(
+        description="Numbers of the chosen memories, most important first"
+    )
+
+    def _problems(self) -> list[str]:
+        """None; repeated numbers go, and the least important ones past `max_lines`."""
+        self.chosen = list(dict.fromkeys(self.chosen))[: bound_of_page("max_lines")]
+        return []

@@ -1,1 +1,0 @@
-"""Prompt files, their inputs, and the answers that models give to them."""
