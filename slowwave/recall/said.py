@@ -14,7 +14,7 @@ from math import exp
 from slowwave.decay.retention import days_ago
 from slowwave.language.query_words import telling_words
 from slowwave.recall.gather import Gathered
-from slowwave.recall.modes import Mode
+from slowwave.recall.modes import IN_PERIOD, Mode
 from slowwave.recall.question import Question
 from slowwave.recall.score import match_of, prior_of
 from slowwave.schemas.moments import latest_of
@@ -75,7 +75,7 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
     age = exp(-settings.age_rate * days_ago(row["event_time"], now=question.filters.as_of or question.now))
     prior = prior_of(SALIENCE * age, settings)
     shape = WITH_NUMBER if question.has_number(row["content"]) else 1.0
-    score = fused * match * prior * shape * mode.turns + mode.period * (key in gathered.timely)
+    score = fused * match * prior * shape * mode.turns * (IN_PERIOD if key in gathered.timely else 1.0)
     columns = {
         "fused": fused,
         "coverage": coverage,
