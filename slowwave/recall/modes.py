@@ -20,7 +20,7 @@ class Mode:
 
     cut: float = 0.5
     known: float = 0.7
-    turns: float = 0.7
+    turns: float = 0.8
     has_raw: bool = False
     fills: bool = False
     most_cells: int = 60
