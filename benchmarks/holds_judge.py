@@ -143,7 +143,10 @@ def _spellings(text: str) -> set[str]:
         return template.format(day=day, month=MONTHS[month - 1]) if 0 < month <= len(MONTHS) else found[0]
 
     days = ("{day} {month}", "{month} {day}")
-    return {_plain(text), *(_plain(ISO_DAY.sub(lambda found, as_=as_: spelled(found, as_), text)) for as_ in days)}
+    return {
+        _plain(text),
+        *(_plain(ISO_DAY.sub(lambda found, as_=as_: spelled(found, as_), text)) for as_ in days),
+    }
 
 
 def _plain(text: str) -> str:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 KIND = {"decision": 1.1, "task": 0.9, "code_ref": 0.9, "episode": 0.8}
 """How well a type of memory answers, whatever is asked; 1 where nothing is said."""
 
-IN_PERIOD = 1.15
-"""Weight of what is of the time that a question names: such words seldom say more than when somebody remembers it."""
+IN_PERIOD = 3.0
+"""Weight of what is of the time that a question names: about what another type, shape and property take together."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Mode:
     in all, are looked at, whatever the limit of the answer.
     """
 
-    cut: float = 0.5
+    cut: float = 0.4
     known: float = 0.7
     turns: float = 0.8
     has_raw: bool = False
@@ -29,4 +29,4 @@ class Mode:
 
 SEARCH = Mode(has_raw=True)
 PAGE = Mode(cut=0.0, known=0.6, fills=True, most_cells=100, most_said=60)
-SMALL = Mode(cut=0.6, known=0.9)
+SMALL = Mode(cut=0.5, known=0.9)

@@ -177,7 +177,9 @@ def _part_with(text: str, value: str, question: Question) -> str:
         is_shaped = question.asks_number and question.has_number(part)
         return question.share(held_terms(part, question.terms)) + SHAPED * is_shaped
 
-    return max((part for part in _parts(text, whole=bool(value)) if _names(part, value)), key=asked, default="")
+    return max(
+        (part for part in _parts(text, whole=bool(value)) if _names(part, value)), key=asked, default=""
+    )
 
 
 def _parts(text: str, *, whole: bool) -> Iterator[str]:

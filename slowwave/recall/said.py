@@ -16,7 +16,7 @@ from slowwave.decay.retention import days_ago
 from slowwave.excerpts.units import units_of
 from slowwave.language.query_words import telling_words
 from slowwave.recall.gather import Gathered
-from slowwave.recall.modes import IN_PERIOD, Mode
+from slowwave.recall.modes import Mode
 from slowwave.recall.question import Question
 from slowwave.recall.score import prior_of
 from slowwave.schemas.moments import latest_of
@@ -34,6 +34,8 @@ STATEMENT_WORDS = 40
 
 AMONG, NEAR_BEST, SAME_TERMS = 8, 0.4, 0.3
 """The newest leads of so many messages that have these shares of the best score and of the most asked terms."""
+
+OF_THE_TIME = 0.5
 
 WITH_NUMBER = 1.2
 """Weight of a message with a number that the question has not: most values that change have one."""
@@ -81,8 +83,8 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
     age = exp(-settings.age_rate * days_ago(row["event_time"], now=question.filters.as_of or question.now))
     prior = prior_of(SALIENCE * age, settings)
     shape = WITH_NUMBER if question.has_number(row["content"]) else 1.0
-    in_period = IN_PERIOD if key in gathered.timely else 1.0
-    score = fused * (LEAST + told + 2 * LEAST * near) * prior * shape * in_period * mode.turns
+    score = fused * (LEAST + told + 2 * LEAST * near) * prior * shape * mode.turns
+    score += OF_THE_TIME * (key in gathered.timely)  # whatever its words: no list need have brought it
     columns = {
         "fused": fused,
         "coverage": told,

@@ -38,9 +38,7 @@ SCHEMA = {
         ),
         pl.Float64(),
     ),
-    **dict.fromkeys(
-        ("has_shape", "has_history", "is_closed", "is_echo", "in_period"), pl.Boolean()
-    ),
+    **dict.fromkeys(("has_shape", "has_history", "is_closed", "is_echo", "in_period"), pl.Boolean()),
 }
 """The columns of the frame, a row a unit; ranks are 1-based, null where the list did not bring it."""
 
