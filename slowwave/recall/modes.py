@@ -1,4 +1,4 @@
-"""The differences between the forms of an answer, as rows of data: weights of lists, cuts and bounds."""
+"""The differences between the forms of an answer, as rows of data: weights, cuts and bounds."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ IN_PERIOD = 3.0
 class Mode:
     """The weights and cuts of one form of an answer.
 
-    Nothing is known where coverage and strength of the best add up to less than `known`; what is below `cut` of the best is
-    left out. `turns` weighs messages beside memories. So many memories a list, and messages
-    in all, are looked at, whatever the limit of the answer.
+    Nothing is known where coverage and strength of the best add up to less than `known`; what is below `cut` of the
+    best is left out. `turns` weighs messages beside memories. So many memories a list, and messages in all, are looked
+    at, whatever the limit of the answer.
     """
 
     cut: float = 0.4

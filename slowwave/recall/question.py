@@ -78,8 +78,8 @@ class Question:
     """A question as the tiers take it.
 
     `store` and `settings` are the ones that answer it. `text` is as it was asked, `words` what full text looks for.
-    `where` holds for the cells that may be found. `period` is a time that it names: with both ends it draws cells near, and it
-    excludes none, unless the question is about nothing but that time (`is_about_time`).
+    `where` holds for the cells that may be found. `period` is a time that it names: with both ends it draws cells
+    near, and it excludes none, unless the question is about nothing but that time (`is_about_time`).
     """
 
     store: Store
