@@ -108,8 +108,8 @@ def is_past(line: Line, asked: Property) -> bool:
 
 def holds(text: str, forms: Iterable[str]) -> bool:
     """Return whether a text holds one of the forms as whole words or numbers, whatever their case."""
-    plain = _plain(text)
-    return any(_form(form).search(plain) for form in forms)
+    spellings = _spellings(text)
+    return any(_form(form).search(spelling) for form in forms for spelling in spellings)
 
 
 @cache
@@ -131,19 +131,28 @@ MONTHS = [
     "november",
     "december",
 ]
+RATE = re.compile(r"\bper (?=second|minute|hour|day|night|week|month|year)")
 ISO_DAY = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
 
 
-def _plain(text: str) -> str:
-    """Text as forms are looked for in it: a day as 2026-09-15 also counts as "15 september" and "september 15"."""
+def _spellings(text: str) -> set[str]:
+    """A text as forms are looked for in it, its days as "2026-09-15", as "15 september" and as "september 15"."""
 
-    def spelled(found: re.Match[str]) -> str:
+    def spelled(found: re.Match[str], template: str) -> str:
         month, day = int(found[1]), int(found[2])
-        name = MONTHS[month - 1] if 0 < month <= len(MONTHS) else ""
-        return f"{found[0]} {day} {name} {day}" if name else found[0]
+        return template.format(day=day, month=MONTHS[month - 1]) if 0 < month <= len(MONTHS) else found[0]
 
-    text = ISO_DAY.sub(spelled, text)
-    return " ".join(text.translate({0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}).casefold().split())
+    days = ("{day} {month}", "{month} {day}")
+    return {
+        _plain(text),
+        *(_plain(ISO_DAY.sub(lambda found, as_=as_: spelled(found, as_), text)) for as_ in days),
+    }
+
+
+def _plain(text: str) -> str:
+    """Text in lower case with straight marks and single blanks; "per minute" also counts as "a minute"."""
+    text = text.translate({0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}).casefold()
+    return " ".join(RATE.sub("a ", text).split())
 
 
 @cache

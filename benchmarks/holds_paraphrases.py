@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.holds_judge import Line
 from benchmarks.holds_lists import nothing_known, shares
 from benchmarks.holds_memory import Asked, make_home
 from benchmarks.holds_world import AFTER_THE_LAST, World
@@ -32,7 +33,8 @@ def _measure(source: Path, memories: list[dict[str, Any]], folder: Path) -> dict
     with Memory(home, records_usage=False) as memory:
         asked = Asked(home, memory, world)
         answerable = [(pair["question"], texts[pair["memory"]]) for pair in pairs if pair["memory"] in texts]
-        ways = {name: asked.ways[name] for name in ("search", "small", "vectors")}
+        ways = {name: asked.ways[name] for name in ("small", "vectors")}
+        ways["search"] = lambda question: results(asked, question)
         found = {
             name: [
                 any(text in line.text for line in way(question)[:FIRST_RESULTS])
@@ -46,6 +48,12 @@ def _measure(source: Path, memories: list[dict[str, Any]], folder: Path) -> dict
             "found_in_5": shares(found),
             "nothing_known": nothing_known(asked),
         }
+
+
+def results(asked: Asked, question: str) -> list[Line]:
+    """The results of search as lines, without the lead: it says once more what one of them does."""
+    found = asked.search(question)
+    return asked.lines_found(found.model_copy(update={"lead": "", "lead_ids": []}))
 
 
 def _world(source: Path, memories: list[dict[str, Any]], folder: Path) -> World:

@@ -95,7 +95,7 @@ def gather(question: Question) -> Gathered:
     }
     first["passages"] = passages_query(question.words, question.filters, question.settings)
     first["turns"] = vectors_query(question.vector, question.filters, question.settings)
-    if question.period is not None:
+    if question.draws_by_time:
         first |= _of_period(question)
     rows = dict(zip(first, question.store.find(list(first.values())), strict=True))
     for name in rows.keys() & {"cells", "cells_then", "turns_then"}:

@@ -13,33 +13,19 @@ from slowwave.schemas.moments import day_of
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store.terms import held_terms
 
-DISPUTE_SHARE = 0.8
+DISPUTE_SHARE = 0.9
 """An undecided pair leads where its score is this share of the best one's: nothing else may be read as settled."""
-
-ASKED_SHARE, ASKED_KEY = 0.6, 0.2
-"""A value whose attribute is asked whole leads from this share of the best score on, where its name is asked, too."""
 
 BETTER = 0.15
 """A sentence of a summary leads where it has so much more of what is asked than the best memory."""
 
 
 def leading(units: Sequence[Unit]) -> Unit | None:
-    """The memory that leads: the undecided pair, the value whose attribute is asked, else the best."""
+    """The memory that leads: the undecided pair where it matches about as well as the best, else the best."""
     if not units:
         return None
-    best = units[0]
-    near = [unit for unit in units if unit.score >= DISPUTE_SHARE * best.score]
-    disputed = next((unit for unit in near if unit.rival is not None), None)
-    asked = [
-        unit
-        for unit in units
-        if unit.score >= ASKED_SHARE * best.score
-        and unit.row["value"]
-        and unit.columns["attribute"] >= 1.0
-        and unit.columns["key"] >= ASKED_KEY
-        and unit.columns["has_shape"]
-    ]
-    return disputed or next(iter(asked), best)
+    least = DISPUTE_SHARE * units[0].score
+    return next((unit for unit in units if unit.rival is not None and unit.score >= least), units[0])
 
 
 def answering_sentence(recalled: Recalled, topic: TopicUnit, best_unit: Unit) -> str:

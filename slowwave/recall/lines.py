@@ -49,7 +49,7 @@ def question_lines(recalled: Recalled, units: Sequence[Unit], said: Iterable[Sai
 def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit]) -> list[Candidate]:
     """The lines with the one that leads in its short form before all others.
 
-    It is the undecided pair, the current value that is asked, the sentence of a summary that answers, else the best.
+    It is the undecided pair, the sentence of a summary that answers, else the best.
     """
     unit = leading([one for one in units if not is_raw(one)])
     best = max(lines, key=lambda line: line.score, default=None)

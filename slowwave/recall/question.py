@@ -77,8 +77,8 @@ class Question:
     """A question as the tiers take it.
 
     `store` and `settings` are the ones that answer it. `text` is as it was asked, `words` what full text looks for.
-    `where` holds for the cells that may be found. `period` is a time that it names: it draws cells near, and excludes
-    none, unless the question is about nothing but that time (`is_about_time`).
+    `where` holds for the cells that may be found. `period` is a time that it names: with both ends it draws cells
+    near, and it excludes none, unless the question is about nothing but that time (`is_about_time`).
     """
 
     store: Store
@@ -102,6 +102,12 @@ class Question:
     most_cells: int = MOST_CELLS
     has_raw: bool = True
     """Whether raw memories are found; where they are not, the messages that they hold answer."""
+
+    @property
+    def draws_by_time(self) -> bool:
+        """Return whether what is of the named time comes near: not before or after something, where nearly all is."""
+        period = self.period
+        return period is not None and (self.is_about_time or None not in (period.start, period.end))
 
     @cached_property
     def terms(self) -> tuple[str, ...]:

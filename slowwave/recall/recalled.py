@@ -72,7 +72,7 @@ def recall(
     question = understand(reader, store, text, vector, filters or Filters(), now=now)
     question = replace(question, has_raw=mode.has_raw, most_cells=mode.most_cells)
     gathered = gather(question)
-    units = score_units(question, gathered, resolve(question, gathered), mode)
+    units = score_units(question, gathered, resolve(question, gathered))
     said = score_said(question, gathered, mode)
     recalled = Recalled(question, gathered, asked=asked_terms(text, partial(store.rarities, "passages")))
     recalled.units, recalled.said = relevant(question, gathered, units, said, mode)

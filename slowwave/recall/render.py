@@ -4,7 +4,7 @@ Stored text is data. Forms go from the longest to the shortest; which one is sho
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from slowwave.decay.retention import days_ago
@@ -30,6 +30,11 @@ LEAD_CHARACTERS = 160
 
 FORMER_VALUES = 4
 """Former values that a line names, newest first."""
+
+_CLAUSE, ROOM_FOR_DOTS = re.compile(r"[,;:]\s+"), 8
+
+SHAPED = 0.3
+"""Share of a question for a number that a part of a text answers by having one."""
 
 SENTENCE_COVERAGE = 0.6
 """Share of the question's terms that a sentence of a summary has which may lead."""
@@ -153,17 +158,11 @@ def lead_forms(question: Question, unit: Unit, *, now: datetime) -> tuple[str, .
     text, mark = full_text(unit, question.settings, now=now), marks(unit)
     value = unit.row["value"] or ""
     is_state = value_terms(value) <= STATE_WORDS  # "done" says less than the sentence around it
-    candidates = [
-        text,
-        _sentence_with(text, "" if is_state else value, question, most=LEAD_CHARACTERS),
-        "" if is_state else value_line(unit),
-        whole_sentence(unit.row["compressed"]),
-    ]
-    fitting = [
-        one for one in candidates if one and len(one) <= LEAD_CHARACTERS and (is_state or _names(one, value))
-    ]
-    chosen = fitting[0] if fitting else _sentence_with(text, "", question, most=2 * LEAD_CHARACTERS) or text
-    return (f"- {page_line(chosen)}{mark}",)
+    named = "" if is_state else value
+    candidates = [text, _part_with(text, named, question), "" if is_state else value_line(unit)]
+    candidates += [whole_sentence(unit.row["compressed"]), _part_with(text, "", question)]
+    fitting = (one for one in candidates if one and len(one) <= LEAD_CHARACTERS and _names(one, named))
+    return (f"- {page_line(next(fitting, text[:LEAD_CHARACTERS]))}{mark}",)
 
 
 def whole_sentence(text: str | None) -> str:
@@ -171,11 +170,34 @@ def whole_sentence(text: str | None) -> str:
     return "" if text is None or text.rstrip().endswith(("...", "\u2026")) else text
 
 
-def _sentence_with(text: str, value: str, question: Question, *, most: int) -> str:
-    """The sentence of a text that names a value and holds most of the question's terms."""
-    parts = [text[unit.start : unit.end] for unit in units_of(text)]
-    fitting = [part for part in parts if len(part) <= most and _names(part, value)]
-    return max(fitting, key=lambda part: question.share(held_terms(part, question.terms)), default="")
+def _part_with(text: str, value: str, question: Question) -> str:
+    """The part of a text that names a value and holds most of what is asked, within `LEAD_CHARACTERS`."""
+
+    def asked(part: str) -> float:
+        is_shaped = question.asks_number and question.has_number(part)
+        return question.share(held_terms(part, question.terms)) + SHAPED * is_shaped
+
+    return max(
+        (part for part in _parts(text, whole=bool(value)) if _names(part, value)), key=asked, default=""
+    )
+
+
+def _parts(text: str, *, whole: bool) -> Iterator[str]:
+    """The sentences of a text; of one that is longer than a lead the runs of clauses that are not, with dots.
+
+    With `whole` such a sentence is left out: a value is said in a line of its own before it is cut out of one.
+    """
+    for unit in units_of(text):
+        sentence = text[unit.start : unit.end]
+        if len(sentence) <= LEAD_CHARACTERS:
+            yield sentence
+            continue
+        ends = [] if whole else [0, *(found.end() for found in _CLAUSE.finditer(sentence)), len(sentence)]
+        for place, start in enumerate(ends[:-1]):
+            fitting = [end for end in ends[place + 1 :] if end - start <= LEAD_CHARACTERS - ROOM_FOR_DOTS]
+            if fitting:
+                before, behind = "... " * (start > 0), " ..." * (fitting[-1] < len(sentence))
+                yield f"{before}{sentence[start : fitting[-1]].strip()}{behind}"
 
 
 def _names(text: str, value: str) -> bool:

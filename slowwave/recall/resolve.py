@@ -20,9 +20,9 @@ from slowwave.store.terms import query_terms
 from slowwave.walker import ends
 
 STATE_WORDS = frozenset(
-    {"open", "blocked", "waiting", "planned", "true", "false", "yes", "no", *CLOSED_STATES}
+    query_terms(" ".join(("open doing blocked waiting planned true false yes no", *CLOSED_STATES)))
 )
-"""Values that say how far something is: they occur everywhere, so that no text is an echo for having one."""
+"""Terms of values that say how far something is: they occur everywhere, so that no text is an echo for having one."""
 
 
 @dataclass

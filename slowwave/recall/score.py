@@ -9,7 +9,7 @@ import polars as pl
 from slowwave.decay.retention import days_ago, retention_of, unused_days_of
 from slowwave.decay.tasks import task_state
 from slowwave.recall.gather import Gathered
-from slowwave.recall.modes import KIND, Mode
+from slowwave.recall.modes import IN_PERIOD, KIND
 from slowwave.recall.question import Question
 from slowwave.recall.resolve import Unit
 from slowwave.schemas.choices import EPISODE
@@ -38,44 +38,41 @@ SCHEMA = {
         ),
         pl.Float64(),
     ),
-    **dict.fromkeys(
-        ("has_shape", "has_history", "has_value", "is_closed", "is_echo", "in_period"), pl.Boolean()
-    ),
+    **dict.fromkeys(("has_shape", "has_history", "is_closed", "is_echo", "in_period"), pl.Boolean()),
 }
 """The columns of the frame, a row a unit; ranks are 1-based, null where the list did not bring it."""
 
 
-def score_units(question: Question, gathered: Gathered, units: list[Unit], mode: Mode) -> list[Unit]:
+def score_units(question: Question, gathered: Gathered, units: list[Unit]) -> list[Unit]:
     """The units with `score` and the columns behind it, best first, ties by id."""
     if not units:
         return []
     frame = features(question, gathered, units)
-    scored = frame.select(_columns(question, mode, worded=cast("float", frame["coverage"].max())))
+    scored = frame.select(_columns(question, worded=cast("float", frame["coverage"].max())))
     for unit, row in zip(units, scored.rows(named=True), strict=True):
         unit.score = row.pop("score")
         unit.columns = {name: float(value or 0.0) for name, value in row.items()}
     return sorted(units, key=lambda unit: (-unit.score, unit.cell_id))
 
 
-def _columns(question: Question, mode: Mode, *, worded: float) -> list[pl.Expr]:
+def _columns(question: Question, *, worded: float) -> list[pl.Expr]:
     """The score, its factors, and what they are computed from: one pass over the frame.
 
     `worded` is the best coverage, 0..1: the less of the question any memory has word for word, the less its text
     lists say and the more the vectors.
     """
-    vector = mode.vector * (2.5 - 1.5 * worded) * (question.relevance is not None)
-    listed = {"text": mode.text * worded, "vector": vector, "evidence": mode.evidence * worded}
+    vector = (2.5 - 1.5 * worded) * (question.relevance is not None)
+    listed = {"text": worded, "vector": vector, "evidence": worded}
     reciprocal = (
         weight * (RANK_CONSTANT + 1) / (RANK_CONSTANT + pl.col(f"{name}_rank")).fill_null(math.inf)
         for name, weight in listed.items()
     )
-    covered = pl.max_horizontal("coverage", "strength")
     settings = question.settings.search
     age = (-settings.age_rate * pl.col("age_days")).exp()
     fused = pl.sum_horizontal(reciprocal) / (sum(listed.values()) or 1.0)
-    match = match_of(covered, pl.col("key"))
+    match = match_of(joint(question, pl.col("coverage"), pl.col("strength")), pl.col("key"))
     prior = prior_of(pl.col("salience") * age * pl.col("retention"), settings)
-    score = fused * match * prior * _factors() + mode.period * pl.col("in_period")
+    score = fused * match * prior * _factors()
     named = {"fused": fused, "match": match, "prior": prior, "score": score}
     return [pl.exclude("id"), *(column.alias(name) for name, column in named.items())]
 
@@ -84,9 +81,14 @@ Amount = TypeVar("Amount", float, pl.Expr)
 """A number, or a column of numbers."""
 
 
+def joint(question: Question, coverage: Amount, strength: Amount) -> Amount:
+    """The evidence of words and of meaning together, 0..1: where either is whole, the other tells two texts apart."""
+    return (coverage + strength) / 2 if question.relevance is not None else coverage
+
+
 def match_of(covered: Amount, named: Amount) -> Amount:
-    """The match of a text, 0.3..1: by what it covers of a question, and by what names it or stands around it."""
-    return 0.3 + 0.7 * (0.6 * covered + 0.4 * named)
+    """The match of a text, 0.2..1: by what it covers of a question, and by what names it or stands around it."""
+    return 0.2 + 0.4 * (covered + named)
 
 
 def prior_of(weight: Amount, settings: SearchSettings) -> Amount:
@@ -100,9 +102,9 @@ def _factors() -> pl.Expr:
         pl.when("is_echo").then(0.5).otherwise(1.0)
         * pl.when("is_closed").then(0.85).otherwise(1.0)
         * pl.when("has_history").then(1.25).otherwise(1.0)
-        * pl.when("has_value").then(1.08).otherwise(1.0)
+        * pl.when("in_period").then(IN_PERIOD).otherwise(1.0)
     )
-    is_property = (pl.col("attribute") >= 0.5) & (pl.col("key") >= 0.1) & pl.col("has_shape")  # noqa: PLR2004
+    is_property = (pl.col("attribute") >= 0.5) & pl.col("has_shape")  # noqa: PLR2004
     fit = pl.col("kind") * pl.when("has_shape").then(1.0).otherwise(0.75)
     return fit * state * pl.when(is_property).then(1.3).otherwise(1.0)
 
@@ -175,16 +177,20 @@ def _of_unit(question: Question, gathered: Gathered, unit: Unit) -> dict[str, ob
     return {
         "id": unit.cell_id,
         "salience": row["salience"],
-        "age_days": days_ago(row["event_time"], now=now),
+        "age_days": 0.0 if _holds(row) else days_ago(row["event_time"], now=now),
         "retention": retention_of(rate, unused, exponent=settings.decay.exponent),
-        "kind": KIND[question.intent].get(row["cell_type"], 1.0),
+        "kind": KIND.get(row["cell_type"], 1.0),
         "has_shape": question.has_shape(shown),
         "has_history": bool(unit.history),
-        "has_value": row["value"] is not None,
         "is_closed": not question.asks_state and is_over(row, settings, now=now),
         "is_echo": unit.echo_of is not None,
         "in_period": bool(gathered.timely & {member["cell_id"] for member in (*unit.members, row)}),
     }
+
+
+def _holds(row: Row) -> bool:
+    """Return whether a memory holds until another takes its place, however old: values, decisions and preferences."""
+    return row["value"] is not None or row["cell_type"] in ("decision", "preference")
 
 
 def is_over(row: Row, settings: Settings, *, now: object) -> bool:

@@ -45,7 +45,7 @@ TIMES: dict[str, Use] = {"after": "after", "before": "before", "as_of": "as_of",
 SIMPLE_CHAIN, COMPLEX_CHAIN = (2, 5), (4, 20)
 """Steps back from an answer to why, and memories on the way, at most."""
 
-MOST_UNREAD = 3
+MOST_UNREAD = 5
 """Messages that no night has read yet, at most, beside memories."""
 
 EVIDENCE_SHARE = 0.5

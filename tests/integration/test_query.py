@@ -353,11 +353,9 @@ def test_the_columns_of_a_hit_explain_its_score(reader: Reader):
     for hit in result.cells:
         why = hit.why
         assert all(0 <= why[name] <= 1 for name in ("fused", "match", "prior", "coverage", "strength", "key"))
-        whole = why["fused"] * why["match"] * why["prior"] * why["kind"]
-        rest = (
-            hit.score - 0.5 * why["in_period"]
-        )  # state, shape and property change the whole by so much at most
-        assert 0.25 * whole - 1e-9 <= rest <= 2.5 * whole + 1e-9
+        whole = why["fused"] * why["match"] * why["prior"] * why["kind"] * (3 if why["in_period"] else 1)
+        # state, shape and property change the whole by so much at most
+        assert 0.25 * whole - 1e-9 <= hit.score <= 2.5 * whole + 1e-9
     assert any(hit.why["in_period"] for hit in result.cells)
     assert [hit.score for hit in result.cells] == sorted((hit.score for hit in result.cells), reverse=True)
 

@@ -33,7 +33,7 @@ def test_the_leading_message_has_the_best_score():
 
 
 def test_a_newer_message_that_matches_much_less_does_not_lead():
-    assert order(said("old", JUNE, 1.0), said("new", AUGUST, 0.5)) == [("old", None), ("new", None)]
+    assert order(said("old", JUNE, 1.0), said("new", AUGUST, 0.3)) == [("old", None), ("new", None)]
 
 
 def test_a_newer_message_without_the_terms_of_the_others_does_not_lead():

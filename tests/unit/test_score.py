@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from slowwave.recall.modes import SEARCH
 from slowwave.recall.resolve import Unit
 from slowwave.recall.score import score_units
 from tests.gathered import NOW, cell, gathered_of, question_of
@@ -24,7 +23,7 @@ def scored(
     for found in gathered.found.values():
         found["text_score"] = 1.0
     units = score_units(
-        question, gathered, [Unit(found, members=[found]) for found in gathered.found.values()], SEARCH
+        question, gathered, [Unit(found, members=[found]) for found in gathered.found.values()]
     )
     return {unit.cell_id: unit.score for unit in units}
 
@@ -83,7 +82,7 @@ def test_equal_scores_are_ordered_by_id():
 
 
 def test_no_memories_have_no_scores():
-    assert score_units(ASKED, gathered_of(ASKED), [], SEARCH) == []
+    assert score_units(ASKED, gathered_of(ASKED), []) == []
 
 
 def test_the_worst_of_the_messages_that_were_found_counts_for_its_memory():
