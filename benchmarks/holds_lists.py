@@ -3,17 +3,23 @@
 Each function gives the figures of one list; those of an empty list are empty.
 """
 
+import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.holds_judge import holds
 from benchmarks.holds_memory import Asked, terms
+from slowwave.schemas.lists import CellRow
 
 FIRST_LINES = 3
 """Lines of a page among which the fix of an error must be."""
 SIGNALS = {"file": "current_file", "branch": "branch", "error": "recent_errors"}
 """What a context is asked with, by the kind of an entry in `files.json`."""
+SAID = 0.5
+"""Share of a statement's weight in words that a memory must have to say it."""
+NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 ORIGINS = {
     "user": ("user",),
     "agent": ("agent",),
@@ -77,10 +83,11 @@ def core(asked: Asked) -> dict[str, float]:
 def whose_word(asked: Asked) -> dict[str, Any]:
     """Share of the labelled statements whose memory has the label's origin, and each wrong origin with its count.
 
-    The memory of a statement is the one that shares most of its words among those that rest on its evidence; a
-    statement without one is left out of the share and counted as `missing`.
+    The memory of a statement is the one that says most of it among those that rest on its evidence. A statement that
+    no memory says is left out of the share and counted as `missing`.
     """
-    pairs = [(entry["whose"], _origin(asked, entry)) for entry in asked.world.whose]
+    rarity = _rarity([_said(cell) for cell in asked.cells])
+    pairs = [(entry["whose"], _origin(asked, entry, rarity)) for entry in asked.world.whose]
     judged = [(label, origin) for label, origin in pairs if origin]
     if not pairs:
         return {}
@@ -95,20 +102,46 @@ def whose_word(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _origin(asked: Asked, entry: dict[str, Any]) -> str:
+def _origin(asked: Asked, entry: dict[str, Any], rarity: Mapping[str, float]) -> str:
+    """The origin of the memory that says a labelled statement, "" where none does.
+
+    Words weigh by their rarity: the common ones are in every sentence. A memory that lacks half of the statement says
+    something else, and so does one whose value is another number: a memory has one origin, that of the value which it
+    states, and not that of what it gives as a reason.
+    """
     wanted, evidence = set(terms(entry["statement"])), set(entry["evidence"])
-    found = [
-        cell
-        for cell in asked.cells
-        if cell.cell_type != "episode" and asked.messages_of[cell.cell_id] & evidence
-    ]
-    best = max(found, key=lambda cell: _overlap(wanted, terms(cell.content)), default=None)
-    return best.origin if best is not None else ""
+    numbers = set(NUMBER.findall(entry["statement"]))
+    found = []
+    for cell in asked.cells:
+        if cell.cell_type == "episode" or not asked.messages_of[cell.cell_id] & evidence:
+            continue
+        told, stated = set(terms(_said(cell))), set(NUMBER.findall(cell.value or ""))
+        covered, alike = (
+            _weight(wanted & told, rarity) / _weight(wanted, rarity),
+            _alike(wanted, told, rarity),
+        )
+        if covered >= SAID and (not stated or stated & numbers):
+            found.append((round(covered, 6), alike, cell.origin))
+    return max(found)[2] if found else ""
 
 
-def _overlap(wanted: set[str], told: Iterable[str]) -> float:
-    other = set(told)
-    return len(wanted & other) / max(len(wanted | other), 1)
+def _said(cell: CellRow) -> str:
+    """All that a memory says, its fields too."""
+    return " ".join(filter(None, (cell.content, cell.subject, cell.attribute, cell.value)))
+
+
+def _alike(one: set[str], other: set[str], rarity: Mapping[str, float]) -> float:
+    return _weight(one & other, rarity) / _weight(one | other, rarity)
+
+
+def _weight(words: Iterable[str], rarity: Mapping[str, float]) -> float:
+    return sum(rarity.get(word, rarity[""]) for word in words)
+
+
+def _rarity(texts: Sequence[str]) -> dict[str, float]:
+    """The weight of each word by the texts that have it, as BM25 has it; under "" that of a word that none has."""
+    held = Counter(word for text in texts for word in set(terms(text)))
+    return {word: math.log1p((len(texts) - held[word] + 0.5) / (held[word] + 0.5)) for word in (*held, "")}
 
 
 def shares(answers: Mapping[str, Sequence[bool]]) -> dict[str, float]:

@@ -10,7 +10,8 @@ import polars as pl
 
 from slowwave.schemas.choices import TRUST
 from slowwave.store import StoreReader
-from slowwave.trust.origins import PERSON, is_persons_word, pieces_of, traced_origins
+from slowwave.trust.origins import PERSON, is_persons_word, pieces_of
+from slowwave.trust.stated import traced_origins
 
 _READ: Final = [
     "cell_id", "content", "value", "steps", "origin", "protected", "prompt_version", "evidence",

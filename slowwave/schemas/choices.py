@@ -64,7 +64,7 @@ CorrectionReason = Literal["changed", "wrong"]
 TRUST: tuple[Origin, ...] = ("system", "user", "reported", "agent", "tool", "untrusted")
 """Origins, most trusted first: Slowwave itself, a person, one who may be quoting, an assistant, a tool, and a text
 that nobody answers for (documents, and whatever anybody plainly quotes). A memory is the word of the person who states
-it (`slowwave/trust/stated.py`), else it has the least trusted origin of what it rests on (`slowwave/trust/origins.py`).
+it, else it has the origin of the least trusted text that it was taken from (`slowwave/trust/stated.py`).
 Neither repetition nor merging nor a model's answer raises it."""
 
 WHOSE: dict[Origin, str] = {

@@ -1,11 +1,7 @@
-"""Origins and how they combine: what no person states has the origin of the least trusted text that it rests on.
+"""Origins, most trusted first (`TRUST`): what each may do, and the texts of a page by trust.
 
-`TRUST` (`slowwave/schemas/choices.py`) is the order. A memory names its evidence, and what it says must stand there: a
-word of it that stands only in text of less trust was taken from there, whatever evidence a model names. So the origin
-is computed from the words, and no answer of a model can lift it.
-
-Words are compared by their first letters. What is said in other words, or in another language than its source, cannot
-be traced; a memory of which no word can be traced is not a person's as long as there is other text it could come from.
+`stated.py` says whose word a memory is. Only a person's word may enter core memory and the tiers that say what is
+current (`is_persons_word`), however often anybody else says something.
 """
 
 from collections.abc import Mapping
@@ -13,7 +9,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from slowwave.language.text import telling_words
 from slowwave.schemas.choices import EPISODE, TRUST, WHOSE, Origin
 from slowwave.schemas.tables import RAW_PROMPT, REMEMBERED
 from slowwave.trust.own_words import NAME_WORDS, Parts, parts_of
@@ -25,13 +20,7 @@ REPORTED: Final[Origin] = "reported"
 QUOTED: Final[Origin] = "untrusted"
 """The origin of what somebody only quotes: nobody answers for it."""
 
-TAKEN: Final = 2
-"""A memory was taken from less trusted text where so many times its foreign words are more than its own."""
-
-_EXACT = r"[\p{L}\p{N}_][\p{L}\p{N}_.:/@%+-]*[\d@/_][\p{L}\p{N}_.:/@%+-]*|\d|\b[\p{L}\p{N}_-]+\.[\p{L}]{2,}"
-"""Values that are copied and never put in other words: numbers, paths, addresses, identifiers, domains."""
-
-_NAMES: Final = -1
+NAMED: Final = -1
 """The rank of names of speakers: who says something tells nothing of where it was taken from."""
 
 PIECES: Final = pl.Schema({"page": pl.Int64(), "text": pl.String(), "rank": pl.Int64()})
@@ -198,66 +187,7 @@ def pieces_of(turns: pl.DataFrame) -> pl.DataFrame:
         turns.select("page", text=reported, rank=doubtful),
         turns.select("page", text=quoted, rank=lowest),
         turns.drop_nulls("speaker").select(
-            "page", text="speaker", rank=pl.when(is_name).then(_NAMES).otherwise(lowest)
+            "page", text="speaker", rank=pl.when(is_name).then(NAMED).otherwise(lowest)
         ),
     ]
     return pl.concat(frame.cast(dict(PIECES.items())) for frame in both).filter(pl.col("text") != "")
-
-
-def traced_origins(told: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
-    """The origin of each memory, from where its words stand: `key`, `origin`.
-
-    `told` has `key`, `page`, `text` (all that the memory says) and `origin`, the least trusted one of its evidence;
-    `pieces` are the texts of the pages (`PIECES`). The origin is never more trusted than that of the evidence. It is
-    less trusted where more than one word in three stands only in text of less trust, or no word at all in text of that
-    trust while the page has other text. A person's word with an exact value from such text is `reported`. Names of
-    speakers count for nothing. On a page without any text the origin stays what it is.
-    """
-    ranked = told.select("key", "page", "text", said=rank_of(pl.col("origin")))
-    held = (
-        traceable_words(pieces, "page", "rank")
-        .group_by("page", "word", "is_exact")
-        .agg(rank=pl.col("rank").min())
-    )
-    most = pieces.group_by("page").agg(least=pl.col("rank").max())
-    traced = traceable_words(ranked, "key", "page", "said").join(
-        held, on=["page", "word", "is_exact"], how="inner"
-    )
-    is_foreign, is_name = pl.col("rank") > pl.col("said"), pl.col("rank") == _NAMES
-    foreign = pl.col("rank").filter(is_foreign)
-    counted = traced.group_by("key").agg(
-        own=(~is_foreign & ~is_name).sum(),
-        named=is_name.sum(),
-        taken=foreign.len(),
-        taken_from=foreign.max(),
-        has_exact=(is_foreign & pl.col("is_exact")).any(),
-    )
-    below = (pl.col("said") + 1).clip(upper_bound=len(TRUST) - 1)
-    untraced = pl.when(pl.col("named") > 0).then(below).otherwise(pl.min_horizontal(below, pl.col("least")))
-    is_taken = pl.col("taken") * TAKEN > pl.col("own")
-    rank = pl.max_horizontal(
-        "said",
-        pl.when("has_exact").then(TRUST.index(REPORTED)),
-        pl.when(is_taken).then("taken_from"),
-        pl.when((pl.col("own").fill_null(0) == 0) & pl.col("least").is_not_null()).then(untraced),
-    )
-    joined = ranked.join(counted, on="key", how="left").join(most, on="page", how="left")
-    names = pl.lit(pl.Series(TRUST))
-    return joined.select("key", origin=names.gather(rank))
-
-
-def traceable_words(texts: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """The telling words and the exact values of `text`, a row each with `keys`: `word`, `is_exact`."""
-    exact = (
-        pl.col("text")
-        .str.to_lowercase()
-        .str.extract_all(_EXACT)
-        .list.eval(pl.element().str.strip_chars(".:,/-+%"))
-    )
-    parts = [
-        texts.select(*keys, word=words.list.unique(), is_exact=pl.lit(value=is_exact))
-        .explode("word")
-        .drop_nulls("word")
-        for words, is_exact in ((telling_words(pl.col("text")), False), (exact, True))
-    ]
-    return pl.concat(parts).filter(pl.col("word") != "")

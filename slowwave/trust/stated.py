@@ -1,48 +1,105 @@
-"""Statements of persons: a memory is the word of the person who states it, where code finds it in the own words.
+"""The origin of a memory: the person who states it, or else the least trusted text that it was taken from.
 
-The extractor names the turn; nothing is believed of that. A person's turn states a memory whose value and subject stand
-in the turn's own part, or in the own part of an assistant's turn right before it that it clearly agrees to. What an
-assistant says beside it takes nothing away then: it carries out what the person wants. What a document, a tool or a
-quote says still counts against it (`origins.py`).
+The extractor names the turn that states a memory; nothing is believed of that. A person's turn states it if its own
+words have the value and enough of the rest, or if it clearly agrees to what an assistant proposes right before. What a
+document, a tool or a quote says counts against it all the same, and so does a memory that gives what it states to
+somebody else. Words are compared by their beginnings: what is said in other words cannot be traced, and is no person's
+word as long as there is other text that it could come from.
 """
 
-import re
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
 from slowwave.deferred import pattern
+from slowwave.language.lexicon import STOP_WORDS
 from slowwave.schemas.choices import TRUST
-from slowwave.trust.origins import PERSON, PIECES, traceable_words, traced_origins
+from slowwave.trust.origins import NAMED, PERSON, QUOTED, REPORTED
 from slowwave.trust.own_words import parts_of
+from slowwave.trust.sayers import is_hearsay, sayers
+from slowwave.trust.table import compiled
 
-_LEADS = (
-    r"(?:(?:ok(?:ay)?|sure|great|perfect|good|fine|right|nice|cool|well|then|so|and|alright|odd|hm+)\b\W*)*"
-)
-_AGREES = pattern(
-    rf"^\W*{_LEADS}(?:yes|yep|yeah|yup|i agree|agreed?|approved|confirmed|deal|exactly|sounds good|good idea"
-    r"|(?:please |let's |then |i'd |we )*do (?:that|it|so|this)|go (?:ahead|for it|with (?:that|it|this))|make it so"
-    r"|works for me|(?:fine|ok(?:ay)?) (?:by|with|for) me|let's (?!see|talk|wait|think|not)\w+"
-    r"|ja|genau|einverstanden|mach das|oui|d'accord|s[ií]|de acuerdo|hazlo)\b",
-    re.IGNORECASE,
-)
-"""A sentence that accepts what was proposed."""
+_RANK: Final[Mapping[str, int]] = {name: rank for rank, name in enumerate(TRUST)}
 
-_DOUBTS = pattern(
-    r"\?|\b(?:no|not|never|but|however|instead|rather|except|wait|later|maybe|perhaps|unless|if|nicht|aber|nein|kein\w*"
-    r"|mais|non|pas|pero)\b|n't\b",
-    re.IGNORECASE,
-)
-"""A sentence that agrees and takes it back, or only asks."""
-
-_SENTENCE_END = pattern(r"(?<=[.!?\n])\s*")
-_FIRST_SENTENCES: Final = 3
-
-_SAYS: Final = r"(?i)\b(?:(?:decid|want|prefer|agree|ask|like|choos|chose|wish)\w*|(?:the|said) user)\b"
-"""Words with which a memory tells that somebody said it."""
+TAKEN: Final = 2
+"""A memory was taken from less trusted text where its foreign words times this are more than its own."""
 
 HALF: Final = 0.5
-"""The share of a memory's words that the person who states it must have said: the rest tells the setting."""
+"""Share of a memory's words that a turn must have to state it."""
+
+THIRD: Final = 1 / 3
+"""The same of the turn that the extractor names and that has the value: the rest tells the setting."""
+
+_DERIVED: Final = pattern(r"\d{4}-\d\d(?:-\d\d)?")
+"""Dates that an extractor counts from the day of the turn: no turn has them."""
+
+_EXACT: Final = pattern(r"[^\W_][\w.:/@%+-]*[\d@/_][\w.:/@%+-]*|\d|\b[\w-]+\.[^\W\d_]{2,}")
+"""Values that are copied and never put in other words: numbers, paths, addresses, identifiers, domains."""
+
+_WORD: Final = pattern(r"[^\W_]+")
+_STEM: Final = 5
+_SAID: Final = frozenset(
+    {
+        "decid",
+        "want",
+        "wante",
+        "prefe",
+        "agree",
+        "ask",
+        "asked",
+        "like",
+        "chose",
+        "wish",
+        "wishe",
+        "say",
+        "said",
+        "user",
+    }
+)
+"""Words with which a memory tells that somebody said it."""
+
+_AGREES, _DOUBTS = compiled("agrees"), compiled("doubts")
+_SENTENCE_END: Final = pattern(r"(?<=[.!?\n])\s*")
+_FIRST_SENTENCES: Final = 3
+_SENTENCE: Final = pattern(r"(?<=\w\w\w[.;:])\s+|(?<=[^\w\s][.;:])\s+")
+_REASON: Final = pattern(r",? (?:because|since|weil|parce que|porque) ")
+
+
+class Turn(NamedTuple):
+    """A turn of a page."""
+
+    role: str
+    origin: str
+    speaker: str
+    content: str
+
+    @property
+    def is_persons(self) -> bool:
+        """Return whether a person said it, and did not only bring it in."""
+        return self.role == "user" and self.origin == PERSON
+
+
+class Words(NamedTuple):
+    """A text by the beginnings of its telling words and its exact values, which begin with "="."""
+
+    stems: frozenset[str]
+    exact: frozenset[str]
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Both."""
+        return self.stems | self.exact
+
+
+@lru_cache(maxsize=4_096)  # every memory of a page is compared with the same turns
+def words_of(text: str) -> Words:
+    """The words of a text."""
+    low = text.casefold().replace("’", "'")
+    stems = {word.rstrip("s")[:_STEM] for word in _WORD.findall(low) if word not in STOP_WORDS}
+    exact = {f"={value.strip('.:,/-+%')}" for value in _EXACT.findall(low)}
+    return Words(frozenset(stems - {""}), frozenset(exact - {"="}))
 
 
 def agrees(own: str) -> bool:
@@ -51,74 +108,150 @@ def agrees(own: str) -> bool:
     return any(_AGREES.search(part) and not _DOUBTS.search(part) for part in first)
 
 
-def stated_origins(told: pl.DataFrame, lines: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
-    """The origin of each memory that a person's turn states: `key`, `origin`; the other memories are left out.
+def memory_origins(told: pl.DataFrame, lines: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
+    """The origin of each memory: `key`, `origin`.
 
-    `told` has `key`, `page`, `text`, `subject`, `attribute`, `value` (nullable) and `stated_by`, the number of a turn
-    of its page; `lines` are those of the pages with the whole `content` of their turns, `pieces` their texts.
+    `told` has `key`, `page`, `text` (all that the memory says), `content`, `value`, `stated_by` (the number of a turn
+    of its page, nullable) and `evidence` (such numbers); `lines` are those of the pages with the whole `content` of
+    their turns; `pieces` are the texts of the pages (`PIECES`).
     """
-    grounds = _grounds(told, lines)
-    held = grounds.filter(pl.col("key").is_in(_held(told, grounds).implode()))
-    if held.is_empty():
-        return pl.DataFrame(schema={"key": told.schema["key"], "origin": pl.String})
-    others = pieces.filter(pl.col("rank") != TRUST.index("agent")).rename({"page": "shown_on"})
-    shown = told.select("key", shown_on="page").join(held, on="key").join(others, on="shown_on")
-    own = held.select("key", text="ground", rank=pl.lit(TRUST.index(PERSON)))
-    both = [part.select("text", "rank", page="key").cast(dict(PIECES.items())) for part in (shown, own)]
-    stated = told.join(held, on="key", how="semi").select("key", "text", page="key", origin=pl.lit(PERSON))
-    return traced_origins(
-        stated.cast({"page": pl.Int64}), pl.concat(part.select(PIECES.names()) for part in both)
-    )
-
-
-def _grounds(told: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
-    """The words of the person who states each memory, or agrees to it: `key`, `ground`, `speaker`, `before`.
-
-    `before` is what an assistant says itself right before, which a short answer takes its subject from.
-    """
-    turns = lines.select("page", "role", "speaker", "origin", "content", stated_by="turn_number")
-    before = turns.select("page", pl.col("stated_by") + 1, role_before="role", before="content")
-    is_persons = (pl.col("role") == "user") & (pl.col("origin") == PERSON)
-    stating = told.select("key", "page", "stated_by").join(turns, on=["page", "stated_by"]).filter(is_persons)
-    rows = stating.join(before, on=["page", "stated_by"], how="left", maintain_order="left")
-    own = [parts_of(text).own for text in rows["content"]]
-    said = [
-        parts_of(text or "", is_typed=False).own if role == "assistant" else ""
-        for role, text in rows.select("role_before", "before").iter_rows()
+    turns: dict[int, dict[int, Turn]] = {}
+    columns = ["page", "turn_number", "role", "origin", pl.col("speaker").fill_null(""), "content"]
+    for page, number, *turn in lines.select(columns).iter_rows():
+        turns.setdefault(page, {})[number] = Turn(*turn)
+    texts = _by_page(pieces)
+    origins = [
+        TRUST[_rank(one, turns.get(one["page"], {}), texts.get(one["page"], []))]
+        for one in told.iter_rows(named=True)
     ]
-    ground = [f"{mine}\n{its}" if its and agrees(mine) else mine for mine, its in zip(own, said, strict=True)]
-    texts = {
-        name: pl.Series(values, dtype=pl.String) for name, values in (("ground", ground), ("before", said))
-    }
-    return rows.select("key", "speaker", **texts).filter(pl.col("ground") != "")
+    return told.select("key", origin=pl.Series(origins, dtype=pl.String))
 
 
-def _held(told: pl.DataFrame, grounds: pl.DataFrame) -> pl.Series:
-    """The keys of memories whose ground has their value, and a word of their subject or attribute.
+def traced_origins(told: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
+    """The origin of each memory by where its words stand, never more trusted than `origin`: `key`, `origin`.
 
-    Numbers, paths and the like of a value must all be there. A memory without a value needs half of its words; its
-    numbers are often days that the extractor counted, and are left out. Whoever speaks need not say the own name.
+    `told` has `key`, `page`, `text` and `origin`; `pieces` are the texts of the pages (`PIECES`).
     """
-    mine = told.join(grounds.select("key"), on="key", how="semi")
-    bare = pl.col("text").str.replace_all(r"\S*\d\S*", " ").str.replace_all(_SAYS, " ")
-    stated = mine.select("key", text=pl.coalesce("value", bare))
-    said = _share(stated, grounds.select("key", text=_joined("ground", "speaker")))
-    matter = mine.select("key", text=_joined("subject", "attribute")).filter(pl.col("text") != "")
-    named = _share(matter, grounds.select("key", text=_joined("ground", "speaker", "before")))
-    whole = said.filter(pl.col("has_exact") & (pl.col("share") >= HALF))
-    return whole.join(named.filter(pl.col("share") == 0), on="key", how="anti")["key"]
+    texts = _by_page(pieces)
+    origins = [
+        TRUST[_traced(text, texts.get(page, []), least=_RANK[origin])]
+        for page, text, origin in told.select("page", "text", "origin").iter_rows()
+    ]
+    return told.select("key", origin=pl.Series(origins, dtype=pl.String))
 
 
-def _joined(*columns: str) -> pl.Expr:
-    return pl.concat_str(*columns, separator="\n", ignore_nulls=True)
+def _by_page(pieces: pl.DataFrame) -> dict[int, list[tuple[int, str]]]:
+    """Rank and text of the pieces of each page."""
+    texts: dict[int, list[tuple[int, str]]] = {}
+    for page, rank, text in pieces.select("page", "rank", "text").iter_rows():
+        texts.setdefault(page, []).append((rank, text))
+    return texts
 
 
-def _share(asked: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """Share of the words of each text (`key`, `text`) that `texts` has, and whether it has all exact values."""
-    there = traceable_words(texts, "key").with_columns(is_there=pl.lit(value=True))
-    found = traceable_words(asked, "key").join(there, on=["key", "word", "is_exact"], how="left")
-    is_there = pl.col("is_there").fill_null(value=False)
-    return found.group_by("key").agg(
-        share=is_there.filter(~pl.col("is_exact")).mean().fill_null(1.0),
-        has_exact=(is_there | ~pl.col("is_exact")).all(),
-    )
+def _rank(memory: Mapping[str, Any], turns: Mapping[int, Turn], pieces: Sequence[tuple[int, str]]) -> int:
+    """The place of one memory in `TRUST`."""
+    named = memory["stated_by"]
+    order = [number for number in dict.fromkeys([named, *memory["evidence"]]) if number in turns]
+    names = words_of(" ".join(turns[number].speaker for number in order)).stems
+    neutral = [(rank, text) for rank, text in pieces if rank != _RANK["agent"]]
+    for number in order:
+        ground = _ground(number, turns)
+        if _holds(memory, words_of(ground), names, is_named=number == named):
+            rank = _taken(memory["text"], words_of(ground), neutral, least=_RANK[PERSON])
+            return max(rank, _RANK[REPORTED if _is_passed_on(memory, turns[number], names) else PERSON])
+    if named in turns and turns[named].is_persons:
+        parts = parts_of(turns[named].content)
+        for origin, ground in ((REPORTED, f"{parts.own}\n{parts.reported}"), (QUOTED, "\n".join(parts))):
+            if _holds(memory, words_of(ground), names, is_named=True):
+                return _taken(memory["text"], words_of(ground), neutral, least=_RANK[origin])
+    least = max((_RANK[turns[number].origin] for number in order), default=_RANK[PERSON])
+    return _traced(memory["text"], pieces, least=least)
+
+
+def _ground(number: int, turns: Mapping[int, Turn]) -> str:
+    """The own words of a person's turn, with the assistant's proposal right before that it agrees to."""
+    turn, before = turns[number], turns.get(number - 1)
+    own = parts_of(turn.content).own if turn.is_persons else ""
+    if before is None or before.role != "assistant" or not agrees(own):
+        return own
+    return f"{own}\n{parts_of(before.content, is_typed=False).own}"
+
+
+def _holds(memory: Mapping[str, Any], ground: Words, names: frozenset[str], *, is_named: bool) -> bool:
+    """Return whether words have the exact values of a memory's value, and enough of its main clause or of all."""
+    value = words_of(_DERIVED.sub(" ", memory["value"] or ""))
+    there = ground.stems | names
+    if not ground.stems or not value.exact <= ground.exact:
+        return False
+    clauses = [
+        clause for sentence in _SENTENCE.split(memory["content"]) for clause in _REASON.split(sentence)
+    ]
+    main = max(clauses, key=lambda clause: len(value.stems & words_of(clause).stems))
+    asked = (words_of(_DERIVED.sub(" ", text)).stems - names - _SAID for text in (main, memory["content"]))
+    has_value = is_named and (not value.stems or _share(value.stems, there) >= HALF)
+    return max(_share(stems, there) for stems in asked) >= (THIRD if has_value else HALF)
+
+
+def _share(asked: frozenset[str], there: frozenset[str]) -> float:
+    return len(asked & there) / len(asked) if asked else 0.0
+
+
+def _taken(text: str, ground: Words, pieces: Iterable[tuple[int, str]], *, least: int) -> int:
+    """The place of a text whose words stand in `ground`, but for what less trusted pieces alone have.
+
+    An exact value from such a piece makes it `reported`, unless it is one digit; more than one foreign word for two own
+    ones makes it what the piece is.
+    """
+    asked, places = words_of(text), dict[str, int]()
+    wanted = {word for word in asked.all - ground.all if word[0] != "=" or len(word) > len("=0")}
+    for rank, piece in pieces:
+        for word in wanted & words_of(piece).all:
+            places[word] = min(rank, places.get(word, rank))
+    foreign = {word: rank for word, rank in places.items() if rank > least}
+    own = len(asked.stems & ground.stems) + sum(NAMED < rank <= least for rank in places.values())
+    rank = max(least, _RANK[REPORTED]) if any(word[0] == "=" for word in foreign) else least
+    return max(rank, *foreign.values()) if len(foreign) * TAKEN > own else rank
+
+
+def _traced(text: str, pieces: Sequence[tuple[int, str]], *, least: int) -> int:
+    """The place of a text that no person states: of its evidence, or of less trusted pieces that it was taken from.
+
+    Where no word of it stands in text of that trust it is one place lower, as long as the page has lower text.
+    """
+    own = words_of("\n".join(piece for rank, piece in pieces if NAMED < rank <= least))
+    lowest = max((rank for rank, _ in pieces), default=least)
+    is_own = bool(words_of(text).stems & own.stems)
+    return max(_taken(text, own, pieces, least=least), least if is_own else min(least + 1, lowest))
+
+
+def _is_passed_on(memory: Mapping[str, Any], turn: Turn, names: frozenset[str]) -> bool:
+    """Return whether a memory gives what it states, its value or most of it, to somebody else than the speaker."""
+    clauses = [
+        (words_of(clause).stems, is_others) for clause, is_others in _clauses(memory["content"], turn, names)
+    ]
+    value = words_of(memory["value"] or "").stems
+    most = max(len(value & stems) for stems, _ in clauses)
+    said = {True: frozenset[str](), False: frozenset[str]()}
+    for stems, is_others in clauses:
+        if len(value & stems) == most:
+            said[is_others] |= stems
+    return bool(said[True]) and (bool(value) or len(said[True]) >= len(said[False]))
+
+
+def _clauses(content: str, turn: Turn, names: frozenset[str]) -> Iterator[tuple[str, bool]]:
+    """The clauses of a memory, each with whether somebody else is said to say it; at its end, the whole sentence."""
+    for sentence in _SENTENCE.split(content):
+        is_closed = _is_others(sentence, turn, names, is_closing=True)
+        for clause in _REASON.split(sentence):
+            yield clause, is_closed or _is_others(clause, turn, names)
+
+
+def _is_others(clause: str, turn: Turn, names: frozenset[str], *, is_closing: bool = False) -> bool:
+    """Return whether somebody who is neither a speaker of the evidence nor unknown to the turn says the clause."""
+    for sayer in sayers(clause):
+        who = words_of(sayer.who).stems
+        is_known = bool(turn.speaker or who & words_of(turn.content).stems or is_hearsay(turn.content))
+        is_other = is_known and bool(who) and not who & (names | {"user", "assis"})
+        if (sayer.is_closing or not is_closing) and (is_other or words_of(sayer.to).stems & names):
+            return True
+    return False

@@ -9,8 +9,8 @@ from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import hard_values
 from slowwave.readers.chunking import SOURCE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
-from slowwave.trust.origins import least_trusted, traced_origins
-from slowwave.trust.stated import stated_origins
+from slowwave.trust.origins import least_trusted
+from slowwave.trust.stated import memory_origins
 
 _TEXTS = [
     "cell_type", "content", "subject", "attribute", "value", "topic", "valid_from", "valid_until", "relation",
@@ -73,9 +73,8 @@ def extracted_cells(
     """Cells from the extractor's answers (`ANSWER_SCHEMA` with `prompt_version` and `model`).
 
     `lines` are those of the pages. Evidence numbers become turn ids, and a memory belongs to the chunk that holds its
-    last one; it was told when that was said. It is the word of the person who states it (`slowwave/trust/stated.py`);
-    where none does, its origin is the least trusted one of its evidence, or of the `pieces` of the page
-    (`slowwave/trust/origins.py`) that its words were taken from. It holds, or happened, from the date given,
+    last one; it was told when that was said. Its origin is that of the person who states it, else of the `pieces` of
+    the page that its words were taken from (`slowwave/trust/stated.py`). It holds, or happened, from the date given,
     else from when it was said. What only lines that were read before say is no new memory.
     Returns the columns of `cells` plus `page`, `relation`, `known` and `aliases`, one row a cell id.
     """
@@ -97,7 +96,7 @@ def extracted_cells(
         )
         .filter(~pl.col("is_read"))
     )
-    origins = _origins(numbered.join(evidence, on="position", how="inner"), lines, pieces)
+    origins = _origins(numbered.join(evidence, on="position", how="semi"), lines, pieces)
     evidence = evidence.drop("origin").join(origins, on="position", how="inner", maintain_order="left")
     source = chunks.select("chunk_id", "session_id", *OWNER, *SOURCE)
     rate = pl.col("cell_type").replace_strict(
@@ -125,17 +124,15 @@ def extracted_cells(
 
 
 def _origins(memories: pl.DataFrame, lines: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
-    """The origin of each memory, by the person who states it, else by all its words: `position`, `origin`."""
+    """The origin of each memory: `position`, `origin`."""
     texts = ["content", "subject", "attribute", "value"]
     parts = [*map(pl.col, texts), pl.col("steps").list.join(" ")]
     told = memories.select(
-        *("page", "origin", "subject", "attribute", "value", "stated_by"),
+        *("page", "content", "value", "stated_by", "evidence"),
         key="position",
         text=pl.concat_str(parts, separator="\n", ignore_nulls=True),
     )
-    stated = stated_origins(told, lines, pieces).select("key", stated="origin")
-    traced = traced_origins(told, pieces).join(stated, on="key", how="left")
-    return traced.select(position="key", origin=pl.coalesce("stated", "origin"))
+    return memory_origins(told, lines, pieces).rename({"key": "position"})
 
 
 def split_confirmed(

@@ -78,7 +78,7 @@ def extracted(*given: dict[str, object]) -> pl.DataFrame:
     )
 
 
-def test_a_memory_has_the_turns_the_time_and_the_least_trusted_origin_of_its_evidence():
+def test_a_memory_has_the_turns_and_the_time_of_its_evidence_and_the_origin_of_who_states_it():
     cells = extracted(
         {"evidence": [2, 1]},
         {"content": "The kiln runs hot.", "evidence": [1]},
@@ -87,14 +87,18 @@ def test_a_memory_has_the_turns_the_time_and_the_least_trusted_origin_of_its_evi
     TABLES["cells"].validate(cells.select(frame_schema("cells").names()), lazy=True)
     assert cells["evidence"].to_list() == [["t1", "t2"], ["t1"], ["t3"]]
     assert cells["event_time"].to_list() == [LATER, DAY, DAY]
-    assert cells["origin"].to_list() == ["agent", "user", "untrusted"]
+    assert cells["origin"].to_list() == ["user", "user", "untrusted"]
     assert cells["session_id"].to_list() == ["text", "text", "other"]
 
 
 def test_a_memory_is_the_word_of_the_person_who_states_it_and_not_of_who_answers():
     said = {"evidence": [1, 2], "subject": "Kiln 2", "attribute": "temperature", "value": "1040"}
-    cells = extracted({**said, "stated_by": 1}, {**said, "content": "Kiln 2 is at 1040.", "stated_by": 2})
-    assert cells["origin"].to_list() == ["user", "agent"]
+    cells = extracted(
+        {**said, "stated_by": 1},
+        {**said, "content": "Kiln 2 is at 1040.", "stated_by": 2},
+        {**said, "content": "Kiln 2 is at 900.", "value": "900", "stated_by": 1},
+    )
+    assert cells["origin"].to_list() == ["user", "user", "agent"]
 
 
 def test_a_memory_without_evidence_on_its_page_is_no_memory():
