@@ -32,6 +32,11 @@ class Model:
         self.llm = llm
         self._run = run
 
+    @property
+    def is_away(self) -> bool:
+        """Return whether the server stopped answering in this run: the rest is not asked."""
+        return self.llm.is_down
+
     def ask(self, kind: type[A], requests: Mapping[K, Request], *, work: str) -> dict[K, Answered[A]]:
         """The usable answers of a batch, by what was asked about; what failed is counted in the report.
 
@@ -40,12 +45,15 @@ class Model:
         Raises:
             ConfigError: the server refuses every question (key, model or address).
         """
-        outcomes = asking.ask(self._run, list(requests.values()), work=work)
         return {
             key: Answered(outcome.answer, outcome.prompt_version, outcome.model)
-            for key, outcome in zip(requests, outcomes, strict=True)
+            for key, outcome in self.outcomes(requests, work=work).items()
             if isinstance(outcome.answer, kind)
         }
+
+    def outcomes(self, requests: Mapping[K, Request], *, work: str) -> dict[K, Outcome]:
+        """The same with what failed, for work that counts its tries."""
+        return dict(zip(requests, asking.ask(self._run, list(requests.values()), work=work), strict=True))
 
 
 def author_columns(prompt_version: str | None = None, model: str | None = None) -> list[pl.Expr]:
