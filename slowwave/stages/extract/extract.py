@@ -3,6 +3,7 @@
 import polars as pl
 
 from slowwave.chains.timelines import confirmations
+from slowwave.home.identities import page_identities
 from slowwave.journal.catalogue import EventRows
 from slowwave.llm import Request
 from slowwave.prompting.extract_answers import ExtractAnswer
@@ -22,7 +23,6 @@ from slowwave.stages.extract.extraction import (
 from slowwave.stages.extract.gate import Gate, failed_pages, lines_by_page, raw_cells_of, through_gate
 from slowwave.stages.extract.known import Before, before_page
 from slowwave.stages.extract.pages import POSITION, in_pages, page_lines
-from slowwave.stages.graph.identities import page_identities
 from slowwave.stages.reconcile.pairs import unjudged_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
