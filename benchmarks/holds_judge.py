@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, partial
 
 from benchmarks.holds_world import Property, Value
 
@@ -142,11 +142,8 @@ def _spellings(text: str) -> set[str]:
         month, day = int(found[1]), int(found[2])
         return template.format(day=day, month=MONTHS[month - 1]) if 0 < month <= len(MONTHS) else found[0]
 
-    days = ("{day} {month}", "{month} {day}")
-    return {
-        _plain(text),
-        *(_plain(ISO_DAY.sub(lambda found, as_=as_: spelled(found, as_), text)) for as_ in days),
-    }
+    forms = [partial(spelled, template=form) for form in ("{day} {month}", "{month} {day}")]
+    return {_plain(text), *(_plain(ISO_DAY.sub(form, text)) for form in forms)}
 
 
 def _plain(text: str) -> str:

@@ -3,25 +3,42 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.episodes.compress import label_cells, write_episodes
-from slowwave.stages.episodes.find_sessions import find_sessions
+from tasks.commit import commit
+from tasks.compress.compress import ask_episodes, plan_episodes
+from tasks.compress.extract import extract_episodes
+from tasks.compress.pages import find_cells, find_turns
+from tasks.compress.sessions import batches, find_due_sessions, find_sessions, plan_orphans, plan_waiting
+from tasks.compress.short_forms import find_unlabelled_cells, plan_short_forms
+from tasks.embed import embed_missing
 from tasks.step import open_stage, run_name
 
 
 @flow(name="compress", flow_run_name=run_name)
 def compress(home: str = "", dry_run: bool = False) -> StageReport:
-    """Tells conversations that are over as episodes, and tells again those that grew or rest on what changed.
+    """Writes episodes of conversations that are over, and writes those anew that grew or rest on what changed.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would be written. Answers are kept for the real run.
     """
     with open_stage("compress", home=home, dry_run=dry_run) as run:
-        due = find_sessions(run)
+        sessions = find_sessions(run.reader)
+        commit(run, plan_orphans(run.reader, sessions))
+        due = find_due_sessions(run.reader, sessions, has_model=run.model is not None)
+        commit(run, plan_waiting(due))
+        for batch in batches(due, run.settings.episodes.batch):
+            turns, cells = find_turns(run.reader, batch), find_cells(run.reader, batch)
+            if run.model is None:
+                texts = extract_episodes(run.reader, turns)
+            else:
+                texts = ask_episodes(run.model, batch, turns, cells, run.settings)
+            commit(run, plan_episodes(run.reader, batch, turns, cells, texts))
+            if run.model is not None and run.model.is_away:
+                break  # the others wait for the next run
         if due.is_empty():
             run.skip("no conversation waits to be told")
-        else:
-            write_episodes(run, due)
-        label_cells(run)
-        run.refresh_vectors()
+        elif run.model is None:
+            run.note("episodes are the conversations' most central turns; a language model would tell them")
+        commit(run, plan_short_forms(find_unlabelled_cells(run.reader)))
+        embed_missing(run)
     return run.report

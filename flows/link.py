@@ -1,35 +1,44 @@
-"""Link: names become people and things, and memories get edges to what they belong to."""
+"""Link: names become people and things, the model says what led to what, and writes who or what an entity is."""
 
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.graph.causes import infer_causes
-from slowwave.stages.graph.descriptions import enrich
-from slowwave.stages.graph.link import draw_edges, find_changes, link_cells, none_changed
-from slowwave.stages.graph.people import match_people
+from tasks.commit import commit
+from tasks.embed import embed_missing
+from tasks.link.causes import ask_causes, choose_cause_pages, find_linked_cells, plan_causes
+from tasks.link.entities import find_changed_cells, find_gone_cells, plan_identities, plan_links, plan_renamed
+from tasks.link.people import ask_people, find_people_page, plan_people
+from tasks.link.profiles import ask_profiles, find_cells_of_entities, find_due_entities, plan_profiles
 from tasks.step import open_stage, run_name
 
 
 @flow(name="link", flow_run_name=run_name)
 def link(home: str = "", dry_run: bool = False) -> StageReport:
-    """Resolves the names of new memories, counts them, and draws edges in time, by entity, cause and evidence.
+    """Resolves the names of new memories; with a model also describes entities, and links causes with effects.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with open_stage("link", home=home, dry_run=dry_run) as run:
-        changes = find_changes(run)
-        link_cells(run, changes)
-        draw_edges(run, changes)
-        if run.workspace.llm is None:
+        changed, gone = find_changed_cells(run.reader), find_gone_cells(run.reader)
+        commit(run, plan_identities(run.reader))
+        commit(run, plan_links(run.reader, changed, gone))
+        if run.model is None:
             run.note("without a language model no entity gets a summary and no cause is inferred")
         else:
-            if match_people(run):
-                link_cells(run, none_changed(changes))
-            enrich(run)
-            infer_causes(run)
+            people = find_people_page(run.reader)
+            if not people.is_empty():
+                commit(run, plan_people(people, ask_people(run.model, people)))
+                commit(run, plan_renamed(run.reader))
+            due = find_due_entities(run.reader)
+            naming = find_cells_of_entities(run.reader, due)
+            commit(run, plan_profiles(due, naming, ask_profiles(run.model, due, naming)))
+            cells = find_linked_cells(run.reader)
+            pages = choose_cause_pages(cells, run.settings.graph)
+            causes = ask_causes(run.model, pages, run.settings.graph)
+            commit(run, plan_causes(cells, pages, causes, run.settings.graph))
         if not run.report.counts:
             run.skip("every memory has its place in the graph")
-        run.refresh_vectors()
+        embed_missing(run)
     return run.report

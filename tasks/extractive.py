@@ -1,15 +1,52 @@
-"""The texts of a topic for its summary: as a page shows them to a model, and cut into a summary without one."""
+"""The central parts of a group of texts: sentences of a topic for a summary, messages of a conversation for a page.
+
+There is one measure. It depends on the group alone, so that the same texts give the same page on every night.
+"""
 
 from datetime import datetime
 
 import polars as pl
 
 from slowwave.decay.retention import days_since
+from slowwave.language.lexicon import STOP_WORDS
 from slowwave.language.sentences import sentences, single_spaced, word_count
 from slowwave.language.text import token_count, words
 
 LONGEST_SENTENCE = 60
 """Words; longer sentences are mostly lists and tables that lost their lines."""
+
+SHORTEST_WORD = 3
+"""Letters of a word that counts."""
+
+
+def is_telling(word: pl.Expr) -> pl.Expr:
+    """Return whether a word says what a text is about."""
+    return (word.str.len_chars() >= SHORTEST_WORD) & ~word.is_in(sorted(STOP_WORDS))
+
+
+def with_centrality(parts: pl.DataFrame, *, group: str, text: str, content: str) -> pl.DataFrame:
+    """The parts of texts with `centrality` (0 or more) and `telling_count`, their different telling words.
+
+    A word weighs ln(texts of the group that use it), so that a word of one text alone weighs nothing. Centrality is the
+    sum over the part's different words, divided by the square root of their number: neither the longest nor the
+    shortest part wins by its length.
+    """
+    numbered = parts.with_row_index("part")
+    scored = (
+        numbered.select("part", group, text, word=words(pl.col(content)).list.unique())
+        .explode("word")
+        .filter(is_telling(pl.col("word")))
+        .with_columns(weight=pl.col(text).n_unique().over(group, "word").log())
+        .group_by("part")
+        .agg(
+            centrality=pl.col("weight").sort().sum() / pl.len().sqrt(), telling_count=pl.len().cast(pl.Int64)
+        )
+    )
+    return (
+        numbered.join(scored, on="part", how="left", maintain_order="left")
+        .with_columns(pl.col("centrality").fill_null(0.0), pl.col("telling_count").fill_null(0))
+        .drop("part")
+    )
 
 
 def shorter_beyond(cells: pl.DataFrame, *, tokens: int) -> pl.DataFrame:
@@ -28,16 +65,16 @@ def extractive_summaries(
 ) -> pl.DataFrame:
     """For each topic, its most central, most salient, newest sentences, in the order in which they were said.
 
-    `cells` has `topic_id`, `cell_id`, `content`, `salience`, `event_time`. A sentence's centrality is the mean
-    weight of its words: the share of the topic's cells that use the word, times how rare it is among topics
-    (tf-idf with the topic as the document). Score = centrality * salience * exp(-age_rate * age_days).
+    `cells` has `topic_id`, `cell_id`, `content`, `salience`, `event_time`. A sentence's score is
+    (1 + centrality) * salience * exp(-age_rate * age_days).
 
     Returns `topic_id`, `summary` (at most `max_words` words), `compressed` (its best sentence, at most 15
     words), `cell_ids` (all live cells of the topic), sorted by topic.
     """
     cut = _sentences(cells, most=min(LONGEST_SENTENCE, max_words))
-    scored = _centrality(cut).with_columns(
-        score=pl.col("centrality")
+    central = with_centrality(cut, group="topic_id", text="cell_id", content="sentence")
+    scored = central.with_columns(
+        score=(1.0 + pl.col("centrality"))
         * pl.col("salience")
         * (-age_rate * days_since(pl.col("event_time"), now=now)).exp()
     )
@@ -72,19 +109,3 @@ def _sentences(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
     return pl.concat([split.select(columns), rest.select(columns)]).with_columns(
         plain=pl.col("sentence").str.to_lowercase()
     )
-
-
-def _centrality(cut: pl.DataFrame) -> pl.DataFrame:
-    keys = ["topic_id", "cell_id", "position"]
-    tokens = cut.select(*keys, word=words(pl.col("sentence"))).explode("word").drop_nulls("word")
-    cells_in_topic = cut.group_by("topic_id").agg(topic_cells=pl.col("cell_id").n_unique())
-    share = tokens.group_by("topic_id", "word").agg(cell_count=pl.col("cell_id").n_unique())
-    topic_count = tokens["topic_id"].n_unique()
-    rarity = share.group_by("word").agg(rarity=(1.0 + topic_count / pl.len()).log())
-    weight = (
-        share.join(cells_in_topic, on="topic_id")
-        .join(rarity, on="word")
-        .select("topic_id", "word", weight=pl.col("cell_count") / pl.col("topic_cells") * pl.col("rarity"))
-    )
-    mean = tokens.join(weight, on=["topic_id", "word"]).group_by(keys).agg(centrality=pl.col("weight").mean())
-    return cut.join(mean, on=keys, how="left").with_columns(pl.col("centrality").fill_null(0.0))

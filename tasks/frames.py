@@ -3,17 +3,17 @@
 from typing import Self
 
 import pandera.errors
-import pandera.polars as pa
 import polars as pl
 from pandera.typing.polars import DataFrame
 
 from slowwave.errors import ContractError
+from slowwave.schemas.table_parts import Strict
 
 
-class Frame(pa.DataFrameModel):
+class Frame(Strict):
     """The columns of a frame. A model is declared beside the step that makes the frame."""
 
-    class Config:
+    class Config(Strict.Config):
         """Other columns are dropped: a frame crosses with what its model names, in that order."""
 
         strict = "filter"

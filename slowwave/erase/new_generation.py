@@ -1,7 +1,7 @@
 """A new generation of the store from a journal that was rewritten; vectors of texts that stayed are taken over."""
 
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,15 +10,12 @@ import polars as pl
 
 from slowwave.edits.chain_repair import told_anew
 from slowwave.erase.plan import ErasurePlan
+from slowwave.home.entities import resolved_names
 from slowwave.home.vectors import take_over_vectors
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import EventRows, rows_of
-from slowwave.language.names import same_names
-from slowwave.stages.graph.entities import entity_changes, resolve
-from slowwave.stages.graph.graph_edges import entity_edges
+from slowwave.journal.catalogue import rows_of
 from slowwave.stages.ingest.folding import embed
-from slowwave.store import Store, col, create_beside, filling, lit, remove_damaged
-from slowwave.trust.origins import is_anybodys
+from slowwave.store import col, create_beside, filling, lit, remove_damaged
 
 WHY = "a person erased what it was written from"
 
@@ -35,7 +32,7 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
                 kind: rows_of(kind, [place.model_dump() for place in places])
                 for kind, places in (("cell.superseded", plan.superseded), ("cell.merged", plan.merged))
             }
-            | _names(fresh, plan.families)
+            | resolved_names(fresh, plan.families)
         )
         renewed.commit_plan({"cell.succeeded": told_anew(fresh, plan.successors)})
         return _flag(renewed, plan)
@@ -61,24 +58,6 @@ def new_generation(work: Workspace) -> Iterator[Workspace]:
             shutil.rmtree(folder, ignore_errors=True)
     remove_damaged(fresh.root, until=datetime.max.replace(tzinfo=UTC))
     work.store, work.last_segment = fresh, renewed.last_segment
-
-
-def _names(store: Store, families: Collection[str]) -> EventRows:
-    """Events for the people and things of these families, as the memories that are left name them."""
-    before = store.having("mentions", "family", families)
-    origins = store.by_key("cells", before["cell_id"], ["cell_id", "origin"])
-    after, entities = resolve(
-        before.drop("entity_id"),
-        same_names(store.rows("identities")),
-        of_anybody=origins.filter(is_anybodys())["cell_id"],
-    )
-    edges, known_names = entity_edges(after), store.having("entities", "family", families)
-    known = store.by_key("edges", edges["edge_id"], ["edge_id", "target_id"])
-    return {
-        "entity.resolved": entity_changes(entities, known_names),
-        "mention.recorded": after.join(before, on=["mention_id", "entity_id"], how="anti"),
-        "edge.drawn": edges.join(known, on=["edge_id", "target_id"], how="anti"),
-    }
 
 
 def _flag(work: Workspace, plan: ErasurePlan) -> list[str]:

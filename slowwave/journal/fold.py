@@ -57,6 +57,11 @@ def _removals(*tables: str) -> list[Write]:
     return [Write(table, "removal", {}) for table in tables]
 
 
+def _causes(rows: pl.DataFrame) -> pl.DataFrame:
+    """Edges from causes to effects; older versions also drew what other tables say."""
+    return rows.filter(pl.col("relation") == "causal")
+
+
 def _named_cells(rows: pl.DataFrame) -> pl.DataFrame:
     """One row for each cell that a topic's summary names."""
     return rows.select("order", cell_id="cell_ids").explode("cell_id").drop_nulls()
@@ -206,7 +211,7 @@ FOLDS: dict[str, list[Write]] = {
     "mention.dropped": _removals("mentions"),
     "artifact.recorded": [_whole("artifacts")],
     "artifact.dropped": _removals("artifacts"),
-    "edge.drawn": [_whole("edges", recorded_at=RECORDED)],
+    "edge.drawn": [_whole("edges", recorded_at=RECORDED).of(_causes)],
     "edge.ended": [_patch("edges")],
     "edge.dropped": _removals("edges"),
     "edge.examined": [_patch("edges")],

@@ -177,17 +177,20 @@ OF_RELATIONS = (
     kind_of(
         "edge.drawn",
         row_of("edges"),
-        "edges drawn",
-        "Two memories, or a memory and its evidence, belong together.",
+        "causes linked with effects",
+        "One memory led to another; older versions drew other relations too, which the store leaves out.",
     ),
     kind_of(
-        "edge.ended", "edge_id valid_until reason", "edges that hold no longer", "A relation holds no longer."
+        "edge.ended",
+        "edge_id valid_until reason",
+        "edges that hold no longer",
+        "A relation that is read elsewhere now.",
     ),
     kind_of(
         "edge.dropped",
         "edge_id",
-        "edges taken away",
-        "An end of this relation is gone, or it took another way.",
+        "causes or effects that are gone",
+        "A memory at one end of this edge is gone.",
     ),
     kind_of(
         "edge.examined",

@@ -75,9 +75,6 @@ NO_ORDER: Final = _words("no_order")
 WORDS_AFTER_DENIALS: Final = _words("between_denial_and_denied")
 """Small words that may stand between a denial and the word that it denies."""
 
-LED_TO: Final = _set("led_to")
-"""Words of a memory that tells of a change or of its reason."""
-
 MONTHS: Final = _words("months")
 WEEKDAYS: Final = _words("weekdays")
 NUMBERS: Final = _words("numbers")
@@ -93,9 +90,7 @@ UNTIL: Final = _set("until")
 AROUND: Final = _set("around")
 INSIDE: Final = _set("inside")
 
-SOLE_RELATIONS: Final = _words("sole_relations")
-"""Relations of which somebody has one at a time: two who are called so are one person, or one after the other."""
-PERSON_WORDS: Final = _set("sole_relations", "person_words")
+PERSON_WORDS: Final = _set("person_words")
 """Words that describe a person where no name is said."""
 
 AMBIGUOUS_NAMES: Final = _set("ambiguous_names")

@@ -3,7 +3,7 @@
 Behind them the descriptions that stand for a person's name: "Evan's wife", "his wife", "the woman from Canada".
 
 Everything here is an expression over one column of names. Which names belong to one entity is decided in
-`slowwave/stages/graph/entities.py`.
+`slowwave/home/entities.py`.
 """
 
 from typing import Final, get_args
@@ -16,7 +16,6 @@ from slowwave.language.lexicon import (
     KNOWN_AS,
     NICKNAMES,
     PERSON_WORDS,
-    SOLE_RELATIONS,
 )
 from slowwave.schemas.choices import EntityType
 from slowwave.schemas.tables import OWNER
@@ -46,7 +45,6 @@ _NUMBER = r"^(.*\p{Lu}.*?)\s+\d{1,4}(?:\s*(?:LTS|lts))?$"
 _WORDS: Final = "|".join(sorted(PERSON_WORDS))
 _POSSESSOR: Final = r"^(.+?)['’]s? "
 _PRONOUN: Final = r"(?i)^(?:his|her|their) "
-_SOLE: Final = rf"(?i)^(?:\p{{Lu}}[\w'’. -]*?['’]s?|his|her|their) (?:{'|'.join(SOLE_RELATIONS)})$"
 
 NO_SAME = pl.DataFrame(schema=dict.fromkeys([*OWNER, "plain", "called"], pl.String))
 """`same_names` where nobody is described."""
@@ -148,11 +146,6 @@ def is_relative(name: pl.Expr) -> pl.Expr:
     return name.str.contains(r"(?i)^(?:his|her|their|my|your|our|an?|some|another|one) ")
 
 
-def is_sole(name: pl.Expr) -> pl.Expr:
-    """Return whether a description can fit one person at a time: a wife of somebody who is named, and not a friend."""
-    return name.str.contains(_SOLE)
-
-
 def possessor(name: pl.Expr) -> pl.Expr:
     """The person whose relation is described: Evan in Evan's wife; null where nobody is named."""
     return name.str.extract(_POSSESSOR)
@@ -162,30 +155,6 @@ def with_possessor(name: pl.Expr, person: pl.Expr) -> pl.Expr:
     """A description with a person in place of the pronoun that it begins with; others as they are."""
     named = pl.format("{}'s {}", person, name.str.replace(_PRONOUN, ""))
     return pl.when(name.str.contains(_PRONOUN) & person.is_not_null()).then(named).otherwise(name)
-
-
-def says_who(text: pl.Expr, description: pl.Expr, person: pl.Expr) -> pl.Expr:
-    """Return whether a text says that a description is a person: "Evan's wife is Mara", "Mara (Evan's wife)".
-
-    Nothing else counts, and above all no list: "Evan's wife, Mara and Tom" may be three people.
-    """
-    described, named = (
-        part.str.replace_all("’", "'").str.to_lowercase().str.escape_regex() for part in (description, person)
-    )
-    end = r"(?:[.;!)]|, | and | who |$)"
-    forms = pl.concat_str(
-        *(
-            pl.lit(r"(?:^|[^\w'])(?:"),
-            described,
-            pl.lit("(?: is| named| called)? "),
-            named,
-            pl.lit(r"(?:[^\w']|$)"),
-        ),
-        *(pl.lit("|"), described, pl.lit(r" \("), named, pl.lit(r"\)")),
-        *(pl.lit("|"), named, pl.lit(r" \("), described, pl.lit(r"\)")),
-        *(pl.lit("|"), named, pl.lit(" is "), described, pl.lit(end + ")")),
-    )
-    return text.str.replace_all("’", "'").str.to_lowercase().str.contains(forms)
 
 
 def same_names(identities: pl.DataFrame) -> pl.DataFrame:

@@ -22,14 +22,16 @@ from slowwave.recall.conditions import scope_condition
 from slowwave.schemas.search import ChainStep, Direction
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col
+from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col, lit
 from slowwave.trust.origins import ON_TRUST, whose_of
 from slowwave.walker import walk
 
 SAID_MOST = 1_000
 """Memories that are looked at for a name as it was said."""
 
-EDGE = ("source_id", "target_id", "relation", "predicate", "confidence", "valid_until")
+CAUSAL = col("relation") == lit("causal")
+REPLACED = col("status") == lit("superseded")
+ELABORATED = col("effect") == lit("elaborated")
 TOLD = ("cell_id", "content", "cell_type", "status", "event_time", "source_name")
 """Columns of a memory that a chain shows, beside those that say whose word it is."""
 
@@ -128,7 +130,7 @@ def _matching(asked: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 def chain(
     store: Store, owner: ScopeSettings, cell_ids: Iterable[str], *, direction: Direction, depth: int
 ) -> list[Row]:
-    """Edges along causes, supersessions and elaborations, from these cells up to `depth` steps away.
+    """Steps along causes, supersessions and elaborations, from these cells up to `depth` steps away.
 
     Nearest first, with `depth` (from 1), `cell_id` (reached), `reached_from`, `relation`, `predicate`, `confidence`.
     A cell is reached once, by the shortest way, and never one of those that the chain began with.
@@ -136,36 +138,46 @@ def chain(
     reached: dict[str, Row] = {}
 
     def reach(cells: list[str]) -> list[str]:
-        edges = _next(store, owner, cells, direction)
-        for edge in edges:
-            reached.setdefault(edge["cell_id"], edge)
-        return [edge["cell_id"] for edge in edges]
+        steps = _next(store, owner, cells, direction)
+        for step in steps:
+            reached.setdefault(step["cell_id"], step)
+        return [step["cell_id"] for step in steps]
 
     step_of = {
         cell: depth for depth, step in enumerate(walk(cell_ids, reach, most=depth), start=1) for cell in step
     }
-    return [{"depth": step_of[cell], **edge} for cell, edge in reached.items() if cell in step_of]
+    return [{"depth": step_of[cell], **step} for cell, step in reached.items() if cell in step_of]
 
 
 def _next(store: Store, owner: ScopeSettings, cells: list[str], direction: Direction) -> list[Row]:
-    """One step: a cause is at the source of its edge, what was there before at the target of the others."""
-    mine = scope_condition(owner)
+    """One step back (to what was there before) or forward.
+
+    Only causes are stored as edges: cells and judgements say themselves what replaced or elaborates them.
+    """
+    # relation, table, the column of what was there before, the column of what came after, other columns, condition
     ways = [
-        (["causal"], "target_id", "source_id"),
-        (["supersedes", "elaborates"], "source_id", "target_id"),
+        ("causal", "edges", "source_id", "target_id", ("predicate", "confidence"), CAUSAL),
+        ("supersedes", "cells", "cell_id", "superseded_by", ("valid_until",), REPLACED),
+        ("elaborates", "judgements", "target_id", "cell_id", (), ELABORATED),
     ]
-    if direction == "forward":
-        ways = [(relations, to, at) for relations, at, to in ways]
+    mine, is_back = scope_condition(owner), direction == "back"
+    ends = [(after, before) if is_back else (before, after) for _, _, before, after, _, _ in ways]
     queries = [
-        RowsQuery("edges", EDGE, mine & col("relation").isin(relations) & col(at).isin(cells))
-        for relations, at, _ in ways
+        RowsQuery(table, (at, to, *columns), mine & where & col(at).isin(cells))
+        for (_, table, _, _, columns, where), (at, to) in zip(ways, ends, strict=True)
     ]
-    told = ("relation", "predicate", "confidence")
     steps = [
-        {"cell_id": row[to], "reached_from": row[at], **{name: row[name] for name in told}}
-        for (_, at, to), rows in zip(ways, store.find(queries), strict=True)
+        {
+            "cell_id": row[to],
+            "reached_from": row[at],
+            "relation": way[0],
+            "predicate": row.get("predicate"),
+            "confidence": row.get("confidence", 1.0),
+        }
+        for way, (at, to), rows in zip(ways, ends, store.find(queries), strict=True)
         for row in rows
-        if row["valid_until"] is None
+        # what was merged as said twice has a successor and no end
+        if row[to] and row.get("valid_until", True)
     ]
     return sorted(
         steps, key=lambda row: (row["relation"], -row["confidence"], row["cell_id"], row["reached_from"])

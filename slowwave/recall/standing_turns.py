@@ -15,7 +15,7 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import TurnHit
 from slowwave.schemas.tables import RAW_PROMPT, STATED
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Row, RowsQuery, Store, col, lit
+from slowwave.store import Row, RowsQuery, StoreReader, col, lit
 
 _STATE = (
     "content",
@@ -29,7 +29,7 @@ _STATE = (
 )
 
 
-def standing_turns(store: Store, owner: ScopeSettings, turns: Sequence[TurnHit]) -> list[TurnHit]:
+def standing_turns(store: StoreReader, owner: ScopeSettings, turns: Sequence[TurnHit]) -> list[TurnHit]:
     """The turns that may be quoted as what holds, in their order.
 
     Left out are those of which a memory was deleted, or ended because another took its place, and on which no other
@@ -79,7 +79,7 @@ def _told_by(passages: Sequence[Row], turn: TurnHit) -> TurnHit:
     return turn if not told or told == turn.content.strip() else turn.model_copy(update={"content": told})
 
 
-def _lives_on(store: Store, row: Row) -> bool:
+def _lives_on(store: StoreReader, row: Row) -> bool:
     """Return whether a superseded memory is said by another one that holds, or made way for what a model read there."""
     passed = set[str]()
     while row["status"] == "superseded":

@@ -46,16 +46,8 @@ Verdict = Literal[
 Effect = Literal["none", "confirmed", "superseded", "contradiction", "elaborated"]
 EntityType = Literal["person", "project", "organization", "place", "concept", "tool"]
 ArtifactType = Literal["commit", "pr", "adr", "file"]
-Relation = Literal[
-    "temporal",
-    "causal",
-    "entity",
-    "derived_from",
-    "supersedes",
-    "contradicts",
-    "elaborates",
-    "related",
-]
+Relation = Literal["causal", "supersedes", "elaborates"]
+"""How a memory belongs to an earlier one. Causes are stored as edges; the others are read from cells and judgements."""
 ExportFormat = Literal["jsonl", "vault", "mcp-graph"]
 Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
 CorrectionReason = Literal["changed", "wrong"]

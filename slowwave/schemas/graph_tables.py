@@ -1,4 +1,4 @@
-"""The tables of the graph: entities, who names them, edges, artifacts. `slowwave/schemas/tables.py` lists them."""
+"""The tables of the graph: entities, who names them, causes, artifacts. `slowwave/schemas/tables.py` lists them."""
 
 import pandera.polars as pa
 import polars as pl
@@ -60,7 +60,7 @@ class Mentions(Owned):
 
 
 class Edges(Made, Owned):
-    """Typed relations between cells, turns and sessions."""
+    """Causes: cells that led to others. Other relations of cells are read from the tables that say them."""
 
     edge_id: str = key()
     source_id: str

@@ -1,7 +1,7 @@
 """Parts of the models of all tables: kinds of columns, and the columns that many tables share."""
 
 from functools import partial
-from typing import Annotated, get_args
+from typing import Annotated, Literal, get_args
 
 import pandera.polars as pa
 import polars as pl
@@ -39,7 +39,7 @@ class Strict(pa.DataFrameModel):
     class Config:
         """A column that is not named is a bug."""
 
-        strict = True
+        strict: bool | Literal["filter"] = True
 
 
 class Owned(Strict):

@@ -247,7 +247,7 @@ class EpisodeSettings(Group):
 
 
 class GraphSettings(Group):
-    """Entities and edges."""
+    """Entities and causes."""
 
     enrich_mentions: Positive = setting(3, "Mentions from which an entity gets a summary from a model.")
     enrich_general_mentions: Positive = setting(12, "The same for a place or a concept.")
@@ -262,20 +262,10 @@ class GraphSettings(Group):
     match_people: int = setting(
         24, "People on the one page of a night that asks who is described, at most.", ge=2, le=60
     )
-    match_candidates: int = setting(4, "People that one who is described is held against.", ge=1, le=20)
     match_memories: int = setting(3, "Memories shown for each of them.", ge=1, le=10)
-    causal_pages: Count = setting(
-        10, "Pages asked about causes in one night, those of the newest cells first."
-    )
+    causal_pages: Count = setting(10, "Conversations asked about causes in one night, the newest first.")
     causal_cells: int = setting(26, "Cells on one of these pages, at most.", ge=2, le=60)
-    causal_candidates: int = setting(4, "Likely causes that are shown for one cell, at most.", ge=1, le=20)
     causal_confidence: Share = setting(0.7, "Confidence of a causal edge that a model inferred.")
-    evidence_edges: Count = setting(
-        8, "Edges from a cell to turns that it rests on, at most; `evidence` has all."
-    )
-    related_edges: int = setting(
-        3, "Edges from a new cell to near cells of other topics, at most.", ge=0, le=20
-    )
 
 
 class DecaySettings(Group):

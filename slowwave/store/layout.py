@@ -24,7 +24,6 @@ FILTER_INDEX = {
     "passages": ("scale", *OWNER),
     "cells": ("status", *OWNER, "embedder_id"),
     "topics": (*OWNER, "embedder_id"),
-    "edges": ("relation",),
 }
 """Columns of few values by which searches filter."""
 LOOKUP_INDEX = {
@@ -34,6 +33,7 @@ LOOKUP_INDEX = {
     "entities": ("entity_id", "family"),
     "mentions": ("cell_id", "entity_id", "family"),
     "edges": ("source_id", "target_id"),
+    "judgements": ("cell_id", "target_id"),
     "artifacts": ("cell_id", "reference"),
 }
 """Columns of many values by which searches look rows up."""

@@ -108,8 +108,11 @@ def _opened(line: str, *, is_typed: bool) -> _Block | None:
     if not is_typed or not _ANY_MARK.match(line):
         return None
     mark, match = next((mark, match) for mark, one in _MARKS if (match := one.match(line)))
-    closing = {"mark": lambda: match["mark"], "name": lambda: f"</{match['name'].lower()}"}
-    return _Block(mark.part, closing[mark.end]() if mark.end in closing else mark.end)
+    if mark.end == "mark":
+        return _Block(mark.part, match["mark"])
+    if mark.end == "name":
+        return _Block(mark.part, f"</{match['name'].lower()}")
+    return _Block(mark.part, mark.end)
 
 
 def _is_closed(block: _Block, line: str, *, is_first: bool) -> bool:

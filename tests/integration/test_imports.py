@@ -77,6 +77,12 @@ def test_observations_and_relations_become_memories_with_their_names(home, tmp_p
         ("Mara Lindqvist: Her password=[redacted:password].", ["Mara Lindqvist (person)"]),
         ("Mara Lindqvist: fires the kiln on Fridays", ["Mara Lindqvist (person)"]),
     ]
+    entities = store_of(home).rows("entities", ["canonical_name", "entity_type", "mention_count"])
+    assert sorted(entities.rows()) == [("Kiln 2", None, 1), ("Mara Lindqvist", "person", 4)], (
+        "before any night"
+    )
+    with Memory(home) as memory:
+        assert memory.entity("Mara").entities[0].mention_count == 4
     assert report.rejected["not a memory: entity without observations"] == 1
     assert report.rejected["not a memory: relation without its ends"] == 1
     assert "Tr0ub4dor" not in " ".join(report.examples + report.notes)

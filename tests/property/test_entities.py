@@ -4,9 +4,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slowwave.home.entities import mentions_of, resolve, vanished
 from slowwave.language.lexicon import AMBIGUOUS_NAMES
-from slowwave.stages.graph.entities import mentions_of, resolve, vanished
-from slowwave.stages.graph.graph_edges import edge_changes, entity_edges, mirrored_edges
 from tests.examples import at_most
 from tests.rows import DAY, row, rows
 
@@ -95,47 +94,3 @@ def test_a_short_or_common_name_is_never_joined_to_a_longer_one(short: str, form
         mentions_of(cells_of([("ana", [form.format(short)]), ("ana", [form.format(f"{short} {more}")])]))
     )
     assert mentions["entity_id"].n_unique() == mentions.height == 2
-
-
-@settings(max_examples=at_most(15))
-@given(CELLS)
-def test_each_entity_has_one_edge_less_than_cells_that_name_it(said: Said):
-    mentions, entities = resolve(mentions_of(cells_of(said)))
-    assert entity_edges(mentions).height == int((entities["mention_count"] - 1).sum())
-
-
-STATE = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("uvwxyz"), max_size=6)
-"""Which cell is superseded by which."""
-
-
-@settings(max_examples=at_most(30))
-@given(st.lists(STATE, min_size=1, max_size=5))
-def test_after_any_nights_the_edges_that_hold_are_what_the_statuses_say(states: list[dict[str, str]]):
-    empty = rows("contradictions"), rows("judgements")
-    known = pl.DataFrame(
-        schema={
-            "edge_id": pl.String,
-            "source_id": pl.String,
-            "target_id": pl.String,
-            "valid_until": pl.Datetime("us", "UTC"),
-        }
-    )
-    for state in states:
-        superseded = rows(
-            "cells",
-            *(
-                row("cells", key, status="superseded", superseded_by=by, superseded_at=DAY, valid_until=DAY)
-                for key, by in state.items()
-            ),
-        )
-        drawn, ended = edge_changes(mirrored_edges(superseded, *empty), known)
-        known = pl.concat(
-            [
-                known.join(drawn, on="edge_id", how="anti").with_columns(
-                    valid_until=pl.when(pl.col("edge_id").is_in(ended["edge_id"].implode())).then(pl.lit(DAY)).otherwise("valid_until")
-                ),
-                drawn.select(known.columns),
-            ]
-        )  # fmt: skip
-        holding = known.filter(pl.col("valid_until").is_null())
-        assert dict(holding.select("target_id", "source_id").iter_rows()) == state

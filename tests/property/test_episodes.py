@@ -6,18 +6,13 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.language.artifacts import artifacts_in
 from slowwave.recall.render import episode_text
 from slowwave.settings.groups import EpisodeSettings
-from slowwave.stages.episodes.episodes import (
-    due_sessions,
-    episode_rows,
-    joined_artifacts,
-    orphans,
-    session_spans,
-)
-from slowwave.stages.episodes.excerpts import choose_excerpts, extractive_episodes
-from slowwave.stages.episodes.labels import short_forms
+from tasks.compress.extract import extractive_episodes
+from tasks.compress.pages import choose_excerpts
+from tasks.compress.rows import episode_rows
+from tasks.compress.sessions import due_sessions, session_spans
+from tasks.compress.short_forms import short_forms
 from tests.rows import DAY, NOW, OWNER, row, rows
 
 WORDS = st.sampled_from(
@@ -55,21 +50,18 @@ def plan(turns: pl.DataFrame) -> pl.DataFrame:
     """The rows of all episodes of these turns without a model, as the stage makes them."""
     spans = session_spans(turns)
     named = turns.join(spans.select(*OWNER, "session_id", episode_id="cell_id"), on=[*OWNER, "session_id"])
-    nobody = pl.DataFrame(schema={"episode_id": pl.String, "topic": pl.String})
-    told = extractive_episodes(named, nobody, max_words=60, summary_words=20).rename(
-        {"episode_id": "cell_id"}
-    )
+    told = extractive_episodes(named, max_words=60, summary_words=20).rename({"episode_id": "cell_id"})
     texts = told.with_columns(
         index_label=pl.lit("x"), prompt_version=pl.lit("raw"), model=pl.lit(None, dtype=pl.String),
         cell_ids=pl.lit([], dtype=pl.List(pl.String)),
     )  # fmt: skip
-    artifacts = joined_artifacts(
-        named.select("episode_id", artifacts=artifacts_in(pl.col("content"))), most=3
-    )
-    no_cells = pl.DataFrame(
-        schema={"episode_id": pl.String, "salience": pl.Float64, "confidence": pl.Float64}
-    )
-    return episode_rows(texts, spans, named, no_cells, artifacts, decay_rate=0.05)
+    types = {
+        "episode_id": pl.String,
+        "salience": pl.Float64,
+        "confidence": pl.Float64,
+        "artifacts": pl.List(pl.String),
+    }
+    return episode_rows(texts, spans, named, pl.DataFrame(schema=types), decay_rate=0.05, max_artifacts=3)
 
 
 @given(TEXTS, SEEDS)
@@ -103,22 +95,13 @@ def test_a_page_keeps_within_its_bounds(texts: list[str], most: int, turn: int, 
 
 
 @given(TEXTS)
-def test_an_episode_never_outlives_its_turns(texts: list[str]):
-    turns = turns_of(texts)
-    told = session_spans(turns).select("cell_id")
-    left = turns.filter(pl.col("session_id") == "s0")
-    gone = orphans(told, session_spans(left))
-    assert set(gone["cell_id"]) == set(told["cell_id"]) - set(session_spans(left)["cell_id"])
-
-
-@given(TEXTS)
 def test_what_was_told_is_not_due_again(texts: list[str]):
     spans = session_spans(turns_of(texts))
     settings = EpisodeSettings(min_turns=1)
     nothing = pl.Series("cell_id", [], dtype=pl.String)
     learned = spans.select(*OWNER, "session_id").with_columns(last_learned=pl.lit(DAY))
     first = due_sessions(
-        spans, rows("episodes"), learned=learned, flagged=nothing, now=NOW, settings=settings, has_llm=True
+        spans, rows("episodes"), learned=learned, flagged=nothing, now=NOW, settings=settings, has_model=True
     )
     assert first.height == spans.height
     told = rows(
@@ -128,7 +111,7 @@ def test_what_was_told_is_not_due_again(texts: list[str]):
     )  # fmt: skip
     for has_llm in (True, False):
         again = due_sessions(
-            spans, told, learned=learned, flagged=nothing, now=NOW, settings=settings, has_llm=has_llm
+            spans, told, learned=learned, flagged=nothing, now=NOW, settings=settings, has_model=has_llm
         )
         assert again.is_empty()
 

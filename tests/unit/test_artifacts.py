@@ -4,6 +4,8 @@ import polars as pl
 import pytest
 
 from slowwave.language.artifacts import artifact_kind, artifact_reference, artifacts_in
+from tasks.link.artifacts import artifacts_of
+from tests.rows import row, rows
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,18 @@ def test_an_artifact_has_a_kind_and_a_reference_or_neither(
 def test_talk_names_artifacts(text: str | None, found: list[str]):
     frame = pl.DataFrame({"text": [text]}, schema={"text": pl.String})
     assert frame.select(artifacts_in(pl.col("text"))).to_series().to_list() == [found]
+
+
+def test_the_extractor_names_artifacts_and_raw_text_shows_them_by_their_forms() -> None:
+    text = "See PR #214 and ADR-12; api/auth/tokens.py, not https://x.org/a/b.py nor and/or."
+    named = ["file:a.py", "pr#7", "else"]
+    cells = rows(
+        "cells",
+        row("cells", "raw", content=text, prompt_version="raw", artifacts=[]),
+        row("cells", "read", content=text, prompt_version="extract_cells.v1", artifacts=named),
+    )
+    found = artifacts_of(cells).select("cell_id", "artifact_type", "reference").rows()
+    assert sorted(found) == [
+        ("raw", "adr", "12"), ("raw", "file", "api/auth/tokens.py"), ("raw", "pr", "214"),
+        ("read", "file", "a.py"), ("read", "pr", "7"),
+    ]  # fmt: skip

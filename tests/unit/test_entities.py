@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
+from slowwave.home.entities import entity_changes, mentions_of, resolve, vanished
 from slowwave.language.names import is_ambiguous, person_name, without_version
-from slowwave.stages.graph.entities import entity_changes, mentions_of, resolve, vanished
 from tests.rows import DAY, row, rows
 
 

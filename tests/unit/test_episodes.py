@@ -8,14 +8,15 @@ import pytest
 from slowwave.recall.render import episode_text
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.settings.groups import EpisodeSettings
-from slowwave.stages.episodes.episodes import due_sessions, joined_artifacts, orphans, session_spans
-from slowwave.stages.episodes.excerpts import choose_excerpts, extractive_episodes
+from tasks.compress.extract import extractive_episodes
+from tasks.compress.pages import choose_excerpts
+from tasks.compress.rows import joined_artifacts
+from tasks.compress.sessions import due_sessions, session_spans
 from tests.rows import DAY, OWNER, row, rows, table_of
 
 NOW = datetime(2026, 9, 17, 3, tzinfo=UTC)
 HOURS = timedelta(hours=1)
 SETTINGS = EpisodeSettings()
-NOBODY = pl.DataFrame(schema={"episode_id": pl.String, "topic": pl.String})
 NO_FLAGS = pl.Series("cell_id", [], dtype=pl.String)
 
 
@@ -33,7 +34,7 @@ def due(
     *,
     learned: datetime = DAY,
     flagged: pl.Series = NO_FLAGS,
-    has_llm: bool = True,
+    has_model: bool = True,
 ) -> list[tuple[str, bool]]:
     spans = session_spans(turns)
     found = due_sessions(
@@ -43,9 +44,9 @@ def due(
         flagged=flagged,
         now=NOW,
         settings=SETTINGS,
-        has_llm=has_llm,
+        has_model=has_model,
     )
-    return list(found.select("session_id", "is_waiting").iter_rows())
+    return found.select("session_id", pl.col("waits").is_not_null()).rows()
 
 
 def state(turns: pl.DataFrame, **given: object) -> pl.DataFrame:
@@ -86,14 +87,14 @@ def test_what_was_told_without_a_model_is_told_again_with_one():
     turns = talk("s")
     raw = state(turns, prompt_version=RAW_PROMPT)
     assert due(turns, raw) == [("s", False)]
-    assert due(turns, raw, has_llm=False) == []
+    assert due(turns, raw, has_model=False) == []
 
 
 def test_without_a_model_what_a_model_told_stays():
     turns = talk("s")
-    assert due(turns, state(turns, turn_count=3), has_llm=False) == []
+    assert due(turns, state(turns, turn_count=3), has_model=False) == []
     raw = state(turns, turn_count=3, prompt_version=RAW_PROMPT)
-    assert due(turns, raw, has_llm=False) == [("s", False)]
+    assert due(turns, raw, has_model=False) == [("s", False)]
 
 
 def test_a_failed_conversation_waits_and_a_quarantined_one_waits_until_it_grows():
@@ -104,15 +105,6 @@ def test_a_failed_conversation_waits_and_a_quarantined_one_waits_until_it_grows(
     lost = {"status": "quarantined", "written_at": None, "attempts": 3}
     assert due(turns, state(turns, **lost)) == [("s", True)]
     assert due(turns, state(turns, **lost, turn_count=3)) == [("s", False)]
-
-
-def test_an_episode_without_turns_is_an_orphan():
-    turns = talk("s")
-    assert orphans(state(turns), session_spans(turns)).is_empty()
-    assert (
-        orphans(state(turns), session_spans(turns.clear()))["cell_id"].to_list()
-        == state(turns)["cell_id"].to_list()
-    )
 
 
 @pytest.mark.parametrize(
@@ -136,11 +128,10 @@ def test_a_form_that_was_never_written_is_passed_by():
 
 
 def test_artifacts_named_most_often_are_kept():
-    named = pl.DataFrame(
-        {"episode_id": ["e", "e", "e"], "artifacts": [["pr:1", "adr:2"], ["file:a.py"], ["pr:1"]]}
-    )
-    assert joined_artifacts(named, most=2)["artifacts"].to_list() == [["adr:2", "pr:1"]]
-    assert joined_artifacts(named, most=0)["artifacts"].to_list() == [[]]
+    turns = pl.DataFrame({"episode_id": ["e", "e"], "content": ["See PR #1 and ADR-2.", "a.py is done"]})
+    cells = pl.DataFrame({"episode_id": ["e"], "artifacts": [["pr:1"]]})
+    assert joined_artifacts(turns, cells, most=2)["artifacts"].to_list() == [["adr:2", "pr:1"]]
+    assert joined_artifacts(turns, cells, most=0)["artifacts"].to_list() == [[]]
 
 
 def said(*texts: str, roles: str = "ua") -> pl.DataFrame:
@@ -171,7 +162,7 @@ TALK = said(
 
 
 def test_the_title_is_the_first_request_and_not_the_greeting():
-    told = extractive_episodes(TALK, NOBODY, max_words=60, summary_words=30).row(0, named=True)
+    told = extractive_episodes(TALK, max_words=60, summary_words=30).row(0, named=True)
     assert told["title"] == "The kiln of line 2 cracks its tiles since Monday."
     assert told["compressed"] == told["title"]
     assert told["content"].startswith(told["title"] + "\n")
@@ -179,14 +170,8 @@ def test_the_title_is_the_first_request_and_not_the_greeting():
     assert "Good morning" not in told["content"]
 
 
-def test_the_main_topic_is_the_title_where_there_is_one():
-    topic = pl.DataFrame({"episode_id": ["e"], "topic": ["kiln of line 2"]})
-    told = extractive_episodes(TALK, topic, max_words=60, summary_words=30).row(0, named=True)
-    assert told["title"] == "kiln of line 2"
-
-
 def test_nothing_but_a_greeting_still_has_a_title():
-    told = extractive_episodes(said("hi", "hello"), NOBODY, max_words=60, summary_words=30).row(0, named=True)
+    told = extractive_episodes(said("hi", "hello"), max_words=60, summary_words=30).row(0, named=True)
     assert (told["title"], told["content"]) == ("hi", "hi\nuser: hi")
 
 
@@ -204,5 +189,5 @@ def test_a_long_turn_keeps_its_beginning_and_its_end():
 
 
 def test_talk_of_nothing_but_code_is_told_too():
-    told = extractive_episodes(said("```make check```"), NOBODY, max_words=60, summary_words=30)
+    told = extractive_episodes(said("```make check```"), max_words=60, summary_words=30)
     assert told["title"].to_list() == ["```make check```"]

@@ -8,7 +8,9 @@ from typing import Final
 
 import polars as pl
 
+from slowwave.home.entities import mentions_of, resolved_names
 from slowwave.journal.catalogue import CATALOGUE, encode
+from slowwave.language.names import same_names
 from slowwave.readers.bounds import QUIET, Counts, with_possible_times
 from slowwave.readers.exports.forms import MemoryForm
 from slowwave.readers.exports.noted import Noted, read_noted
@@ -148,3 +150,6 @@ def _commit_new(run: Stage, told: pl.DataFrame, places: Places) -> None:
     run.count(**dict.fromkeys(kinds, kept.height))
     if not run.report.dry_run:
         run.steps.commit(run.workspace, pl.concat([encode(kind, kept) for kind in kinds]), run.now)
+    # the people and things of a graph are known at once, before any night links its memories
+    named = mentions_of(kept, same_names(store.rows("identities")))
+    run.commit(resolved_names(store, named["family"].unique(), named=named))

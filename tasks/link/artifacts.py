@@ -8,7 +8,7 @@ from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 
 
 def artifacts_of(cells: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `artifacts`, sorted by key: what the extractor named (`kind:reference`), and what raw text says.
+    """Rows of `artifacts`, sorted by key: those that the extractor named (`kind:reference`), and those in raw text.
 
     `cells` has `cell_id`, the owner, `event_time`, `prompt_version`, `content` and `artifacts`.
     """

@@ -1,21 +1,25 @@
-"""Entities, the people and things behind names: a pure function of all names of a family, whatever order they came in.
+"""Entities, the people and things behind names, as a pure function of all names of a family, in any arrival order.
 
-A family is what names that may ever be one share (`slowwave/language/names.py`), so that a night looks at the
-families of its new names and at no other. Owners never mix: every step groups by the owner.
+A family is what all names that may ever be one entity share (`slowwave/language/names.py`): a night looks at the
+families of its new names and at no other. Owners never mix: every step groups by the owner. The night, an import of
+another program's graph and an erase resolve names here, so that a name means the same to all three.
 
-The rules, each with the case that it leaves alone:
+The rules, each with its exception:
 
-- Case, accents, signs and blanks do not count. Kinds do: a person, a place and a thing of one name are three. A name
-  said without a type belongs to the kind that the same name has elsewhere, where there is just one.
-- A full name is one person under every nickname of its first name. A first name alone is the person of the one full
-  name that begins with it; with two such full names, or none, it stands for itself.
+- Case, accents, signs and blanks do not count. Kinds do: a person, a place and a thing of one name are three entities.
+  A name without a type has the kind of the same name elsewhere, if there is just one.
+- A full name is one person under every nickname of its first name. A first name alone is the only person whose full
+  name begins with it; with two such full names, or none, it is an entity of its own.
 - Versions of a tool are the tool; a legal form or a left-out trade word (Skerry, Skerry Travel) is the organization.
-- A description ("Evan's wife") is the person that an identity says it is (`identities.py`).
-- A name of three letters or fewer, or a common word, is only ever the same as itself.
+- A description ("Evan's wife") is the person that an identity names.
+- A name of three letters or fewer, or a common word, equals itself alone.
 """
+
+from collections.abc import Collection
 
 import polars as pl
 
+from slowwave.journal.catalogue import EventRows
 from slowwave.language.lexicon import TRADES
 from slowwave.language.names import (
     NO_SAME,
@@ -24,16 +28,20 @@ from slowwave.language.names import (
     first_name,
     has_legal_form,
     is_ambiguous,
+    is_description,
     person_name,
     plain_name,
     said_name,
     said_type,
+    same_names,
+    with_possessor,
     with_thing_name,
     without_version,
 )
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER, frame_schema
-from slowwave.stages.graph.identities import with_whole_descriptions
+from slowwave.store import StoreReader
+from slowwave.trust.origins import is_anybodys
 
 NOBODY = pl.Series("cell_id", [], dtype=pl.String)
 """No memory."""
@@ -45,17 +53,51 @@ _PER_FAMILY = [*OWNER, "family"]
 _TRADE = rf"(?: (?:{'|'.join(TRADES)}))+$"
 
 
+def resolved_names(
+    store: StoreReader,
+    families: Collection[str],
+    *,
+    named: pl.DataFrame | None = None,
+    gone: pl.DataFrame | None = None,
+) -> EventRows:
+    """Events that make the entities of these families what all their mentions say.
+
+    `named` are new mentions of the families, without `entity_id`; `gone` are stored ones whose memory left.
+    """
+    before = store.having("mentions", "family", families)
+    known = store.having("entities", "family", families)
+    lost = before.clear() if gone is None else gone
+    kept = before.join(lost, on="mention_id", how="anti").drop("entity_id")
+    mentions = kept if named is None else pl.concat([kept, named.select(kept.columns)])
+    mentions = mentions.unique("mention_id", keep="first", maintain_order=True)
+    origins = store.by_key("cells", mentions["cell_id"].unique(), ["cell_id", "origin"])
+    same = same_names(store.rows("identities"))
+    after, entities = resolve(mentions, same, of_anybody=origins.filter(is_anybodys())["cell_id"])
+    left = vanished(known, before, after)
+    return {
+        "entity.merged": left.drop_nulls("merged_into"),
+        "entity.dropped": left.filter(pl.col("merged_into").is_null()).select("entity_id"),
+        "entity.resolved": entity_changes(entities, known),
+        "mention.dropped": lost.select("mention_id").sort("mention_id"),
+        "mention.recorded": after.join(before, on=["mention_id", "entity_id"], how="anti"),
+    }
+
+
 def people_and_things(cells: pl.DataFrame) -> pl.DataFrame:
-    """A row for each name that a cell names: `cell_id`, the owner, `event_time`, `said_name`, `name`, `entity_type`.
+    """A row for each name in a cell: `cell_id`, the owner, `event_time`, `name`, `entity_type`.
 
     `cells` has `cell_id`, the owner, `event_time` and `entities` (`Name (type)`, or the name alone). "His wife" is
-    "Evan's wife" where Evan is the one person that the cell names.
+    "Evan's wife" where Evan is the only person in the cell.
     """
     said = cells.select("cell_id", *OWNER, "event_time", said="entities").explode("said").drop_nulls("said")
-    named = said.with_columns(name=said_name(pl.col("said")), entity_type=said_type(pl.col("said"))).drop(
+    names = said.with_columns(name=said_name(pl.col("said")), entity_type=said_type(pl.col("said"))).drop(
         "said"
     )
-    return with_whole_descriptions(named)
+    is_named = (pl.col("entity_type") == "person") & ~is_description(pl.col("name"))
+    people = names.filter(is_named).group_by("cell_id").agg(person=pl.col("name").unique())
+    alone = people.filter(pl.col("person").list.len() == 1).explode("person")
+    joined = names.join(alone, on="cell_id", how="left", maintain_order="left")
+    return joined.with_columns(name=with_possessor(pl.col("name"), pl.col("person"))).drop("person")
 
 
 def mentions_of(cells: pl.DataFrame, same: pl.DataFrame = NO_SAME) -> pl.DataFrame:

@@ -1,1 +1,0 @@
-"""Episodes: conversations are told as one memory, and memories get short forms."""

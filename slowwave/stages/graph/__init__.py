@@ -1,1 +1,0 @@
-"""Graph: names become entities, and memories get edges."""

@@ -1,0 +1,1 @@
+"""Compress: conversations become episodes, and memories get short forms."""

@@ -1,0 +1,146 @@
+"""Episodes as the model writes them, and the events that they become."""
+
+from typing import Any
+
+import polars as pl
+from pandera.typing.polars import DataFrame
+
+from slowwave.decay.fading import revivals
+from slowwave.journal.plan import Plan, rejected
+from slowwave.language.text import CHARACTERS_A_TOKEN
+from slowwave.models.answers.write import EpisodeAnswer
+from slowwave.models.prompts import render
+from slowwave.models.requests import Request
+from slowwave.models.rows import Row, rows_by_page
+from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.moments import day_of
+from slowwave.schemas.tables import OWNER
+from slowwave.settings.groups import EpisodeSettings
+from slowwave.settings.tree import Settings
+from tasks.ask import Model
+from tasks.compress.pages import EpisodeCells, EpisodeTurns, page_cells, page_turns
+from tasks.compress.rows import EpisodeTexts, episode_rows
+from tasks.compress.sessions import DueSessions
+from tasks.step import Readable, step
+from tasks.tries import after_failed_try, is_failed_try
+
+PAGE_SHARE = 0.5
+"""The share of the model's context for turns and memories; prompt, answer and repeats need the rest."""
+
+LEAST_WORDS = 40
+"""Words that the shortest conversation may take."""
+
+CELL = ["episode_id", "cell_type", "date", "content", "replaced_by", "replaced_date"]
+TURN = ["episode_id", "number", "speaker", "role", "date", "text"]
+
+
+@step
+def ask_episodes(
+    model: Model,
+    due: DataFrame[DueSessions],
+    turns: DataFrame[EpisodeTurns],
+    cells: DataFrame[EpisodeCells],
+    settings: Settings,
+) -> DataFrame[EpisodeTexts]:
+    """The model's episode of each conversation with anything to show, or why its answer could not be used."""
+    characters = _page_characters(settings)
+    memories = page_cells(cells, most=settings.episodes.max_cells, characters=characters // 2)
+    excerpts = page_turns(turns, memories, settings.episodes, characters=characters)
+    known = rows_by_page(memories.select(CELL))
+    said = rows_by_page(excerpts.rename({"event_time": "date"}).select(TURN))
+    requests = {
+        row["cell_id"]: _request(row, known.get(row["cell_id"], []), said[row["cell_id"]], settings.episodes)
+        for row in due.iter_rows(named=True)
+        if row["cell_id"] in said
+    }
+    shown = dict(memories.group_by("episode_id").agg(pl.col("cell_id").sort()).rows())
+    rows = [
+        {
+            "cell_id": key,
+            "cell_ids": shown.get(key, []),
+            "prompt_version": outcome.prompt_version,
+            "model": outcome.model,
+            "error": str(outcome.error) if outcome.error else None,
+            **(_texts(outcome.answer) if isinstance(outcome.answer, EpisodeAnswer) else {}),
+        }
+        for key, outcome in model.outcomes(requests, work="compress").items()
+        if isinstance(outcome.answer, EpisodeAnswer) or is_failed_try(outcome)
+    ]
+    schema = {name: pl.List(pl.String) if name == "cell_ids" else pl.String for name in EpisodeTexts.names()}
+    return EpisodeTexts.of(pl.DataFrame(rows, schema=schema))
+
+
+@step
+def plan_episodes(
+    reader: Readable,
+    due: DataFrame[DueSessions],
+    turns: DataFrame[EpisodeTurns],
+    cells: DataFrame[EpisodeCells],
+    texts: DataFrame[EpisodeTexts],
+) -> Plan:
+    """The episodes, and the conversations whose answer could not be used. An archived episode that grew comes back."""
+    written = texts.filter(pl.col("error").is_null())
+    told = written.select(episode_id="cell_id")
+    active = cells.filter(pl.col("status") == "active").join(told, on="episode_id", how="semi")
+    decay = reader.settings.decay
+    rows = episode_rows(
+        written,
+        due,
+        turns.join(told, on="episode_id", how="semi"),
+        active,
+        decay_rate=decay.rates.get(EPISODE, decay.default_rate),
+        max_artifacts=reader.settings.episodes.max_artifacts,
+    )
+    known = reader.store.by_key("cells", rows["cell_id"], ["cell_id", "status"])
+    archived = reader.store.by_key("cell_usage", known.filter(pl.col("status") == "archived")["cell_id"])
+    empty = due.join(turns.filter("is_shown"), left_on="cell_id", right_on="episode_id", how="anti")
+    return Plan(
+        events={
+            "episode.written": rows,
+            "cell.revived": revivals(archived, now=reader.now, reason="its conversation went on"),
+            "episode.failed": _failed(reader, due, texts),
+        },
+        rejected=rejected("nothing is left to tell: a person deleted it", empty["cell_id"]),
+        examples=rows.select(pl.format("{}: {}", "subject", "compressed")).to_series().to_list(),
+    )
+
+
+# Inside
+
+
+def _failed(reader: Readable, due: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    """Conversations with one try more; one that grew since its last failure begins anew."""
+    tries = pl.when(pl.col("told_count") == pl.col("turn_count")).then("attempts").fill_null(0)
+    tried = due.select("cell_id", *OWNER, "session_id", "turn_count", attempts=tries)
+    failed = texts.drop_nulls("error").select("cell_id", "error", "prompt_version", "model")
+    return after_failed_try(tried.join(failed, on="cell_id"), night=reader.settings.night, now=reader.now)
+
+
+def _page_characters(settings: Settings) -> int:
+    room = settings.llm.context_tokens - settings.llm.max_answer_tokens
+    return min(settings.episodes.page_characters, int(room * PAGE_SHARE * CHARACTERS_A_TOKEN))
+
+
+def _request(
+    session: dict[str, Any], cells: list[Row], turns: list[Row], settings: EpisodeSettings
+) -> Request:
+    """The question about one conversation; how many words it may take depends on its length."""
+    count = session["turn_count"]
+    words = min(settings.max_words, max(LEAST_WORDS, settings.turn_words * count))
+    limits = {"max_words": words, "summary_words": min(settings.summary_words, words // 2)}
+    prompt = render(
+        "write_episode",
+        first_date=day_of(session["valid_from"]),
+        last_date=day_of(session["event_time"]),
+        cells=cells,
+        turns=turns,
+        shown_count=len(turns),
+        turn_count=count,
+        **limits,
+    )
+    return Request(prompt, EpisodeAnswer, limits)
+
+
+def _texts(answer: EpisodeAnswer) -> dict[str, str]:
+    short = answer.model_dump(include={"title", "summary", "compressed", "index_label"})
+    return {**short, "content": f"{answer.title}\n{answer.narrative}"}

@@ -1,0 +1,96 @@
+"""The texts of an episode, whoever wrote them, and the row that they become with what the episode rests on."""
+
+import polars as pl
+
+from slowwave.language.artifacts import artifacts_in
+from slowwave.schemas.identity import content_hashes
+from slowwave.schemas.table_parts import Made, nullable, strings
+from slowwave.schemas.tables import OWNER, frame_schema
+from slowwave.trust.origins import as_told, least_trusted
+from tasks.frames import Frame
+
+UNJUDGED_SALIENCE = 0.5
+"""The salience of an episode without memories."""
+
+
+class EpisodeTexts(Frame, Made):
+    """An episode's texts, and the memories that its writer was shown; only `error` where no answer could be used."""
+
+    cell_id: str
+    title: str = nullable()
+    content: str = nullable()
+    summary: str = nullable()
+    compressed: str = nullable()
+    index_label: str = nullable()
+    cell_ids: pl.List = strings()
+    error: str = nullable()
+
+
+def episode_rows(
+    texts: pl.DataFrame,
+    sessions: pl.DataFrame,
+    turns: pl.DataFrame,
+    cells: pl.DataFrame,
+    *,
+    decay_rate: float,
+    max_artifacts: int,
+) -> pl.DataFrame:
+    """The payload of `episode.written`, one row a conversation in `texts`, by `cell_id`.
+
+    `sessions` are rows of `DueSessions`; `turns` and `cells` (the active ones) carry the episode's id as `episode_id`.
+    An episode rests on every turn of its conversation, is as trusted as the least trusted text in them, and as
+    salient and sure as its memories are on average.
+    """
+    said = (
+        as_told(turns)
+        .sort("episode_id", "turn_index", "turn_id")
+        .group_by("episode_id", maintain_order=True)
+        .agg(
+            pl.col("source_type", "source_id", "source_name").last(),
+            evidence=pl.col("turn_id"),
+            origin=least_trusted(pl.col("origin")),
+        )
+    )
+    worth = cells.group_by("episode_id").agg(pl.col("salience", "confidence").mean())
+    columns = ["cell_id", *OWNER, "session_id", "turn_count", "valid_from", "event_time"]
+    rows = (
+        texts.join(sessions.select(columns), on="cell_id")
+        .join(said, left_on="cell_id", right_on="episode_id")
+        .join(worth, left_on="cell_id", right_on="episode_id", how="left")
+        .join(
+            joined_artifacts(turns, cells, most=max_artifacts),
+            left_on="cell_id",
+            right_on="episode_id",
+            how="left",
+        )
+        .sort("cell_id")
+        .with_columns(
+            subject=pl.col("title"),
+            salience=pl.col("salience").fill_null(UNJUDGED_SALIENCE).round(4).clip(0, 1),
+            confidence=pl.col("confidence").fill_null(1.0).round(4).clip(0, 1),
+            artifacts=pl.col("artifacts").fill_null(pl.lit([], dtype=pl.List(pl.String))),
+            valid_until=pl.col("event_time"),
+            decay_rate=pl.lit(decay_rate),
+        )
+    )
+    whole = rows.with_columns(content_hashes(rows["content"]))
+    names = [name for name in frame_schema("cells").names() if name in whole.columns]
+    return whole.select(*names, "turn_count", "cell_ids")
+
+
+def joined_artifacts(turns: pl.DataFrame, cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
+    """The artifacts that a conversation names, in order of name; of more than `most` those named most often.
+
+    `turns` has `episode_id` and `content`, `cells` `episode_id` and `artifacts`. A row for each conversation with any.
+    """
+    said = turns.select("episode_id", artifacts=artifacts_in(pl.col("content")))
+    return (
+        pl.concat([said, cells.select("episode_id", "artifacts")])
+        .explode("artifacts")
+        .drop_nulls("artifacts")
+        .group_by("episode_id", "artifacts")
+        .len()
+        .sort("episode_id", "len", "artifacts", descending=[False, True, False])
+        .group_by("episode_id", maintain_order=True)
+        .agg(pl.col("artifacts").head(most).sort())
+    )
