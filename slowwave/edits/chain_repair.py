@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.chains.repair import Bridges, bridges, standing_after, succeeded_rows
-from slowwave.chains.stored import links_of, read_chains
 from slowwave.edits.consequences import judged
 from slowwave.journal.catalogue import CATALOGUE, EventRows, rows_of
+from slowwave.lifecycle.succession import Bridges, bridges, standing_after, succeeded_rows
 from slowwave.store import Store
+from slowwave.store.chains import links_of, read_chains
 
 
 @dataclass(frozen=True)

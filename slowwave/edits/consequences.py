@@ -5,18 +5,16 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.chains.dependents import flags
-from slowwave.chains.stored import PERSON, with_stored_chains
-from slowwave.chains.timelines import timelines
-from slowwave.chains.values import rivals_of
 from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import mentioning, of_kind
 from slowwave.journal.segments import Journal
+from slowwave.lifecycle.order import timelines
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.moments import latest_moments
 from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.store import Store, col, lit
+from slowwave.store.chains import PERSON, flags, rivals_of, with_stored_chains
 
 
 def succession(

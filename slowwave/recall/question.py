@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from slowwave.chains.values import STAND
 from slowwave.embeddings import Vectors
 from slowwave.embeddings.relevance import Relevance
 from slowwave.language.intents import EXEMPLARS, intent_by_vectors, intent_by_words
@@ -28,6 +27,7 @@ from slowwave.schemas.search import Filters, Intent
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Expr, Query, Row, RowsQuery, Store, TextQuery, col
+from slowwave.store.chains import STAND
 from slowwave.store.terms import distinct_terms
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import exp
 
-from slowwave.decay.retention import days_ago
 from slowwave.language.query_words import telling_words
+from slowwave.lifecycle.retention import days_ago
 from slowwave.recall.gather import Gathered
 from slowwave.recall.modes import Mode
 from slowwave.recall.question import Question

@@ -29,8 +29,7 @@ ROW_BY_ROW = {
 PURE_ROOMS = (
     "slowwave/stages",
     "slowwave/evaluation",
-    "slowwave/chains",
-    "slowwave/decay",
+    "slowwave/lifecycle",
     "slowwave/language",
 )
 OUTSIDE = (
@@ -52,7 +51,7 @@ TIMELESS_ROOMS = (
         )
     ),
 )  # fmt: skip
-WALKS_ROWS = {"slowwave/chains/repair.py"}  # the few links of one chain, in their order
+WALKS_ROWS = {"slowwave/lifecycle/succession.py"}  # the few links of one chain, in their order
 HAVE_A_CLOCK = {
     "slowwave/edits/status.py",  # says how long ago the last night was
     "slowwave/schemas/refusals.py",  # the present moment, where a caller names none

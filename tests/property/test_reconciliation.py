@@ -6,10 +6,10 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.chains.timelines import supersessions, timelines
+from slowwave.lifecycle.order import supersessions, timelines
+from slowwave.lifecycle.walker import ends
 from slowwave.stages.reconcile.candidates import build_pages, fuse_candidates
 from slowwave.stages.reconcile.contradictions import contradiction_rows
-from slowwave.walker import ends
 from tests.examples import at_most
 from tests.rows import row, rows
 from tests.unit.test_reconciliation import candidates, found, judged, pairs_of, queries

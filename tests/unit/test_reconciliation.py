@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from slowwave.chains.repetitions import incomplete, stand_ins
-from slowwave.chains.timelines import confirmations, supersessions, timelines
+from slowwave.lifecycle.order import supersessions, timelines
+from slowwave.lifecycle.repetitions import confirmations, incomplete, stand_ins
 from slowwave.schemas.moments import day_of, unknown_until
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs

@@ -5,10 +5,10 @@ from typing import cast
 
 import polars as pl
 
-from slowwave.decay.fading import revivals
 from slowwave.journal.catalogue import EventRows
 from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import CHARACTERS_A_TOKEN
+from slowwave.lifecycle.fading import revivals
 from slowwave.llm import Request
 from slowwave.prompting.files import episode_prompt
 from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine, items_by, told_date

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from slowwave.chains.timelines import confirmations
 from slowwave.journal.catalogue import EventRows
+from slowwave.lifecycle.repetitions import confirmations
 from slowwave.llm import Request
 from slowwave.prompting.extract_answers import ExtractAnswer
 from slowwave.prompting.files import extract_prompt

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.chains.stored import EXTRACTED
 from slowwave.llm import Request
 from slowwave.prompting.files import infer_cause_prompt
 from slowwave.prompting.prompt_inputs import topic_lines
@@ -18,6 +17,7 @@ from slowwave.stages.graph.causal_pages import likely_causes, pack, possible_eff
 from slowwave.stages.graph.graph_edges import causal_edges
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.store.chains import EXTRACTED
 
 READ = [
     "cell_id", *OWNER, "session_id", "topic_id", "cell_type", "content", "subject", "origin", "valid_from",

@@ -5,8 +5,7 @@ Similarity only ever finds candidates here; nothing is decided.
 
 import polars as pl
 
-from slowwave.chains.stored import PAIR
-from slowwave.chains.timelines import pair_key
+from slowwave.lifecycle.order import PAIR, pair_key
 from slowwave.schemas.moments import are_unknown
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.pairs import oriented

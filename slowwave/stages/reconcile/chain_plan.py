@@ -5,14 +5,13 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.chains.dependents import flags
-from slowwave.chains.repetitions import between_elements, inherited, stand_ins
-from slowwave.chains.stored import PAIR, with_stored_chains
-from slowwave.chains.timelines import confirmations, supersessions, timelines
-from slowwave.decay.fading import revivals
 from slowwave.journal.catalogue import EventRows
+from slowwave.lifecycle.fading import revivals
+from slowwave.lifecycle.order import PAIR, supersessions, timelines
+from slowwave.lifecycle.repetitions import between_elements, confirmations, inherited, stand_ins
 from slowwave.stages.asking import author_columns
 from slowwave.stages.run import Stage
+from slowwave.store.chains import flags, with_stored_chains
 
 RETIRING = {"cell_id": pl.String, "target_id": pl.String, "verdict": pl.String}
 """Columns of guarded updates and corrections."""

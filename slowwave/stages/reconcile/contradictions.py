@@ -5,8 +5,7 @@ An open contradiction never names a memory that another has replaced.
 
 import polars as pl
 
-from slowwave.chains.stored import standing_ends
-from slowwave.chains.timelines import AGE_ORDER
+from slowwave.lifecycle.order import AGE_ORDER
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import author_columns
@@ -19,6 +18,7 @@ from slowwave.stages.reconcile.pairs import (
 )
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.store.chains import standing_ends
 
 
 def contradiction_rows(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:

@@ -5,8 +5,8 @@ Nothing is decided here. What a list finds is a reason to look, never a reason t
 
 import polars as pl
 
-from slowwave.chains.stored import PAIR
 from slowwave.language.text import full_text_queries
+from slowwave.lifecycle.order import PAIR
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.nearest import nearest_of_owner

@@ -8,7 +8,6 @@ numbers, dates, names and negations of what it takes in.
 
 import polars as pl
 
-from slowwave.chains.timelines import held_from
 from slowwave.language.text import (
     days_and_months,
     denied_words,
@@ -23,6 +22,7 @@ from slowwave.language.text import (
     words,
     words_of_denials,
 )
+from slowwave.lifecycle.order import held_from
 from slowwave.schemas.choices import TRUST
 from slowwave.schemas.moments import are_unknown, latest_moments
 from slowwave.stages.reconcile.pairs import within

@@ -7,8 +7,7 @@ from typing import cast
 
 import polars as pl
 
-from slowwave.chains.stored import PAIR
-from slowwave.chains.timelines import AGE_ORDER, held_from
+from slowwave.lifecycle.order import AGE_ORDER, PAIR, held_from
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import reconcile_prompt
 from slowwave.prompting.judging_answers import ReconcileAnswer

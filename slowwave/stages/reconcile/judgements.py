@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from slowwave.chains.stored import PAIR, with_stored_chains
-from slowwave.chains.timelines import pair_key
+from slowwave.lifecycle.order import PAIR, pair_key
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import author_columns
 from slowwave.stages.reconcile.chain_plan import NOTHING, ChainPlan, plan_chains, revived
@@ -17,6 +16,7 @@ from slowwave.stages.reconcile.pairs import judged_pairs, judgement_rows
 from slowwave.stages.reconcile.vetoes import hold_back, keep_whole, spare_protected
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.store.chains import with_stored_chains
 from slowwave.trust.origins import PERSON
 
 PAGES_A_COMMIT = 16

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from slowwave.chains.timelines import AGE_ORDER
+from slowwave.lifecycle.order import AGE_ORDER
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import exact_duplicates, near_pairs

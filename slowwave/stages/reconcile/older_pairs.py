@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import polars as pl
 
-from slowwave.chains.stored import PAIR
+from slowwave.lifecycle.order import PAIR
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.find_candidates import CANDIDATES, find_candidates, near_threshold
 from slowwave.stages.reconcile.judge import judge, without_waiting

@@ -4,8 +4,7 @@ from collections.abc import Collection
 
 import polars as pl
 
-from slowwave.chains.stored import PAIR
-from slowwave.chains.timelines import AGE_ORDER, held_from, pair_key
+from slowwave.lifecycle.order import AGE_ORDER, PAIR, held_from, pair_key
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import frame_schema
 from slowwave.stages.asking import author_columns

@@ -5,9 +5,7 @@ from typing import cast
 
 import polars as pl
 
-from slowwave.chains.dependents import elaborated_pairs
-from slowwave.chains.stored import standing_ends
-from slowwave.chains.timelines import AGE_ORDER
+from slowwave.lifecycle.order import AGE_ORDER
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import review_prompt
 from slowwave.prompting.judging_answers import ReviewAnswer
@@ -19,6 +17,7 @@ from slowwave.stages.reconcile.judgements import checked, contradictions_to_open
 from slowwave.stages.reconcile.pairs import judgement_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.store.chains import elaborated_pairs, standing_ends
 
 VERDICTS = {"updates": "updates", "retires": "corrects"}
 """Verdicts of a review as verdicts between the memory that holds now and the one under review."""

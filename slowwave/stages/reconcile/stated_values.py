@@ -9,16 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from slowwave.chains.values import (
-    ATTRIBUTE,
-    VALUE_COLUMNS,
-    Pair,
-    compared_values,
-    doubted_and_both_valid,
-    plain_text,
-    side_by_side,
-)
 from slowwave.home.core_memory import outdated_lines, write_core
+from slowwave.lifecycle.values import ATTRIBUTE, VALUE_COLUMNS, Pair, compared_values, plain_text
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.tables import OWNER, REMEMBERED
 from slowwave.stages.asking import author_columns
@@ -26,6 +18,7 @@ from slowwave.stages.reconcile.chain_plan import RETIRING, plan_chains
 from slowwave.stages.reconcile.pairs import judgement_rows
 from slowwave.stages.run import Stage
 from slowwave.store import Row, col, lit
+from slowwave.store.chains import doubted_and_both_valid, side_by_side
 from slowwave.trust.origins import is_told
 
 WHY = "said later of the same property"

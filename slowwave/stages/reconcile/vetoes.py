@@ -6,10 +6,9 @@ may have settled the pair, or confirmed a memory of the same chain.
 
 import polars as pl
 
-from slowwave.chains.repetitions import incomplete
-from slowwave.chains.stored import PAIR
-from slowwave.chains.timelines import pair_key, supersessions
-from slowwave.walker import connected
+from slowwave.lifecycle.order import PAIR, pair_key, supersessions
+from slowwave.lifecycle.repetitions import incomplete
+from slowwave.lifecycle.walker import connected
 
 REPLACED = "the other memory was superseded meanwhile"
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from slowwave.chains.timelines import AGE_ORDER, timelines
 from slowwave.journal.catalogue import CATALOGUE
+from slowwave.lifecycle.order import AGE_ORDER, timelines
+from slowwave.lifecycle.walker import ends, following
 from slowwave.schemas.tables import frame_schema
-from slowwave.walker import ends, following
 
 Row = Mapping[str, Any]
 

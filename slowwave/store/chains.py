@@ -1,21 +1,26 @@
-"""The chains that memories already belong to: who superseded whom on earlier nights, and by a person's edit."""
+"""Chains as the store has them: who superseded whom, which values stand side by side, and what rests on what left."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import Literal
 
 import polars as pl
 
-from slowwave.chains.timelines import pair_key
+from slowwave.journal.catalogue import EventRows
+from slowwave.lifecycle.order import PAIR, pair_key
+from slowwave.lifecycle.values import ATTRIBUTE, VALUE_COLUMNS, Pair, compared_values, plain_text
+from slowwave.lifecycle.walker import ends, walk
 from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.tables import RAW_PROMPT, frame_schema
-from slowwave.store import StoreReader, col, lit
-from slowwave.walker import ends, walk
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
+from slowwave.store.conditions import col, lit
+from slowwave.store.memory_tables import Row
+from slowwave.store.reading import StoreReader
+from slowwave.store.reads import RowsQuery
 
 PERSON = "person"
 """`prompt_version` of a judgement that a person made."""
-
-PAIR = ["cell_id", "target_id"]
 
 EXTRACTED = (col("cell_type") != lit(EPISODE)) & (col("prompt_version") != lit(RAW_PROMPT))
 """Memories that a model or a person made: neither raw ones nor episodes."""
@@ -125,3 +130,86 @@ def links_of(store: StoreReader, cells: pl.DataFrame) -> pl.DataFrame:
     )
     known = ends.join(judged.unique("pair"), on="pair", how="left", maintain_order="left")
     return known.select(*PAIR, verdict=pl.col("verdict").fill_null("updates"))
+
+
+STAND = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
+"""Contradictions of which both sides stand: open ones, and those that a person resolved as both valid."""
+
+
+def side_by_side(cell_ids: list[str]) -> RowsQuery:
+    """The standing contradictions of some memories."""
+    touches = col("cell_a").isin(cell_ids) | col("cell_b").isin(cell_ids)
+    return RowsQuery("contradictions", ("cell_a", "cell_b", "status"), touches & STAND)
+
+
+def doubted_and_both_valid(rows: Iterable[Row]) -> tuple[set[str], set[Pair]]:
+    """Memories in an open contradiction, and pairs of which both hold, from rows of `side_by_side`."""
+    doubted, both_valid = set[str](), set[Pair]()
+    for row in rows:
+        pair = frozenset((row["cell_a"], row["cell_b"]))
+        if row["status"] == "open":
+            doubted |= pair
+        else:
+            both_valid.add(pair)
+    return doubted, both_valid
+
+
+def rivals_of(store: StoreReader, cell: Row) -> list[str]:
+    """Ids of the other living values of a memory's property that its value does not outdate by itself."""
+    if None in (cell["subject"], cell["attribute"], cell["value"]):
+        return []
+    owned = [col(name) == lit(cell[name]) for name in OWNER]
+    is_other = (col("status") == lit("active")) & (col("cell_id") != lit(cell["cell_id"]))
+    living, contradictions = store.find(
+        [
+            RowsQuery("cells", VALUE_COLUMNS, reduce(and_, [*owned, is_other])),
+            side_by_side([cell["cell_id"]]),
+        ]
+    )
+    _, both_valid = doubted_and_both_valid(contradictions)
+    return [
+        row["cell_id"]
+        for row in living
+        if None not in (row["subject"], row["attribute"], row["value"])
+        and all(plain_text(row[name]) == plain_text(cell[name]) for name in ATTRIBUTE)
+        and plain_text(row["value"]) != plain_text(cell["value"])
+        and frozenset((row["cell_id"], cell["cell_id"])) not in both_valid
+        and row["cell_id"] not in compared_values([cell, row], doubted=()).outdated
+    ]
+
+
+def flags(
+    store: StoreReader, leaving: pl.DataFrame, *, gone: Iterable[str], why: str, sessions: Iterable[str] = ()
+) -> EventRows:
+    """Events that flag topics, elaborating memories and episodes that rest on `leaving` (rows of `cells`).
+
+    The ids in `gone` leave with the same plan and are not flagged. `why` ends the sentence "a memory ...". Episodes
+    are those of the sessions of `leaving`, and of further `sessions`.
+    """
+    topics = leaving.drop_nulls("topic_id").select("topic_id").unique().sort("topic_id")
+    elaborating = elaborated_pairs(store, leaving["cell_id"]).select(
+        cell_id="target_id", reason=pl.lit(f"says the same as a memory that {why}, with more in it")
+    )
+    columns = ["cell_id", "cell_type", "status"]
+    episodes = (
+        store.having("cells", "session_id", {*leaving["session_id"].drop_nulls(), *sessions}, columns)
+        .filter((pl.col("cell_type") == EPISODE) & (pl.col("status") == "active"))
+        .select("cell_id", reason=pl.lit(f"tells of a session of which a memory {why}"))
+    )
+    resting = pl.concat([elaborating, episodes]).filter(~pl.col("cell_id").is_in(list(gone)))
+    named = store.by_key("cells", resting["cell_id"], ["cell_id", "status"])
+    living = named.filter(pl.col("status") != "superseded")
+    return {
+        "topic.flagged": topics.with_columns(reason=pl.lit(f"a memory of this topic {why}")),
+        "cell.flagged": resting.unique("cell_id", keep="first", maintain_order=True)
+        .sort("cell_id")
+        .join(living, on="cell_id", how="semi", maintain_order="left"),
+    }
+
+
+def elaborated_pairs(store: StoreReader, cell_ids: pl.Series) -> pl.DataFrame:
+    """Pairs of `cell_id` (one of these) and `target_id`: one says the same with more in it, each rests on the other."""
+    named = [store.having("judgements", name, cell_ids, [*PAIR, "effect"]) for name in PAIR]
+    found, turned = (pairs.filter(pl.col("effect") == "elaborated").select(PAIR) for pairs in named)
+    both = [found, turned.select(cell_id="target_id", target_id="cell_id")]
+    return pl.concat(both).unique(maintain_order=True)
