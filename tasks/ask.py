@@ -40,12 +40,15 @@ class Model:
         Raises:
             ConfigError: the server refuses every question (key, model or address).
         """
-        outcomes = asking.ask(self._run, list(requests.values()), work=work)
         return {
             key: Answered(outcome.answer, outcome.prompt_version, outcome.model)
-            for key, outcome in zip(requests, outcomes, strict=True)
+            for key, outcome in self.outcomes(requests, work=work).items()
             if isinstance(outcome.answer, kind)
         }
+
+    def outcomes(self, requests: Mapping[K, Request], *, work: str) -> dict[K, Outcome]:
+        """The same with what failed, for work that counts its tries."""
+        return dict(zip(requests, asking.ask(self._run, list(requests.values()), work=work), strict=True))
 
 
 def author_columns(prompt_version: str | None = None, model: str | None = None) -> list[pl.Expr]:

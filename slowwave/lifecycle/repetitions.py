@@ -73,6 +73,18 @@ def incomplete(repeats: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     return sides.filter(left > 0).select("cell_id").sort("cell_id")
 
 
+def complete(repeats: pl.DataFrame, cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """The repetitions by which no value is lost, and the ids of the memories that say more than the others.
+
+    Two by two memories may say the same where three, each with a value of its own, do not.
+    """
+    left, lost = repeats, pl.Series("cell_id", [], dtype=pl.String)
+    while (more := incomplete(left, cells)["cell_id"]).len():
+        lost = pl.concat([lost, more])
+        left = repeats.filter(~pl.any_horizontal(pl.col(PAIR).is_in(lost.implode())))
+    return left, lost
+
+
 def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """For every memory of the groups, the one that stands for it.
 

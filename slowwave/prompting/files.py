@@ -26,7 +26,6 @@ from slowwave.prompting.fences import Fenced, calendar, dated, fenced, fenced_li
 from slowwave.prompting.prompt import Prompt
 from slowwave.prompting.prompt_inputs import (
     CandidateCell,
-    ChangeLine,
     DeletedCell,
     EpisodeCell,
     JudgedItem,
@@ -35,7 +34,6 @@ from slowwave.prompting.prompt_inputs import (
     PageCell,
     PersonLine,
     ReaderPage,
-    ReviewedCell,
     TopicCell,
     TopicLine,
     TurnLine,
@@ -190,11 +188,6 @@ def extract_prompt(
 def reconcile_prompt(groups: Sequence[Sequence[PageCell]]) -> Prompt:
     """Asks for a `ReconcileAnswer` about groups of new and known cells; numbers run on from group to group."""
     return render("reconcile_cells", {"groups": groups})
-
-
-def review_prompt(cell: ReviewedCell, changes: Sequence[ChangeLine]) -> Prompt:
-    """Asks for a `ReviewAnswer` about one memory that rests on others which changed."""
-    return render("review_cell", {"cell": cell, "changes": changes})
 
 
 def tombstone_prompt(content: str, deleted: Sequence[DeletedCell]) -> Prompt:

@@ -95,34 +95,6 @@ def _untangle(by_number: dict[int, ReconcileJudgement]) -> list[str]:
     return problems
 
 
-class ReviewAnswer(Answer):
-    """Whether one memory still holds after what it rests on changed."""
-
-    reason: Line = Field(description="One short sentence that names both values")
-    verdict: Literal["keep", "updates", "retires"]
-    change: int = Field(description="Number of the change that decides, 0 for keep")
-    subject: LineOrBlank = Field(description='Subject that both share, "" for keep')
-    attribute: LineOrBlank = Field(description='Attribute that both share, "" for keep')
-
-    def _problems(self, page: Page) -> list[str]:
-        if self.verdict == "keep":
-            self.change, self.subject, self.attribute = 0, "", ""
-            return []
-        problems = []
-        changes = page.get("change_numbers")
-        if self.change == 0 or is_off(self.change, changes):
-            problems.append(
-                f'verdict "{self.verdict}" needs the number of a change, not {self.change};'
-                f' use only {listed(changes)}, or write "keep" with change 0'
-            )
-        if not (self.subject and self.attribute):
-            problems.append(
-                f'verdict "{self.verdict}" needs the subject and attribute that the memory and the change share;'
-                ' if they share none, write "keep" with change 0'
-            )
-        return problems
-
-
 class PromoteAnswer(Answer):
     """Numbers of the memories that belong in core memory, most important first."""
 

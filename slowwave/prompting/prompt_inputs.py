@@ -57,34 +57,11 @@ class PageCell:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewedCell:
-    """A memory that rests on others which changed; `date` is its `valid_from`."""
-
-    cell_type: str
-    subject: str
-    attribute: str
-    value: str
-    date: str
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
 class DeletedCell:
     """A memory that a person deleted."""
 
     number: int
     content: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeLine:
-    """One change of what a memory rests on; `date` is since when the new one holds."""
-
-    number: int
-    is_correction: bool
-    date: str
-    before: str
-    after: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 
 from slowwave.schemas.tables import KEYS, OWNER
-from slowwave.store import Expr, Store, same_owner
+from slowwave.store import Expr, StoreReader, same_owner
 
 
 def nearest_of_owner(
-    store: Store, table: str, rows: pl.DataFrame, *, k: int, where: Expr | None = None
+    store: StoreReader, table: str, rows: pl.DataFrame, *, k: int, where: Expr | None = None
 ) -> pl.DataFrame:
     """The `k` rows of a table that are nearest to each of `rows`, among those of the same owner.
 

@@ -1,7 +1,6 @@
 """Chains as the store has them: who superseded whom, which values stand side by side, and what rests on what left."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 from typing import Literal
@@ -10,6 +9,7 @@ import polars as pl
 
 from slowwave.journal.catalogue import EventRows
 from slowwave.lifecycle.order import PAIR, pair_key
+from slowwave.lifecycle.succession import Chains
 from slowwave.lifecycle.values import ATTRIBUTE, VALUE_COLUMNS, Pair, compared_values, plain_text
 from slowwave.lifecycle.walker import ends, walk
 from slowwave.schemas.choices import EPISODE
@@ -24,20 +24,6 @@ PERSON = "person"
 
 EXTRACTED = (col("cell_type") != lit(EPISODE)) & (col("prompt_version") != lit(RAW_PROMPT))
 """Memories that a model or a person made: neither raw ones nor episodes."""
-
-
-@dataclass(frozen=True)
-class StoredChains:
-    """Judged pairs together with the chains that the store has of their memories.
-
-    `links` has `cell_id`, `target_id`, `verdict` (whose value followed whose), `repeats` has `cell_id`, `target_id`
-    (said again), `members` the rows of `cells`, `by_person` the ids of those that a person's edit retired.
-    """
-
-    links: pl.DataFrame
-    repeats: pl.DataFrame
-    members: pl.DataFrame
-    by_person: pl.Series
 
 
 def read_chains(
@@ -82,16 +68,12 @@ def standing_ends(store: StoreReader, cell_ids: pl.Series) -> dict[str, str]:
 def with_stored_chains(
     store: StoreReader,
     retiring: pl.DataFrame,
-    repeating: pl.DataFrame | None = None,
-    *,
-    has_person: bool = False,
-) -> StoredChains:
+    repeating: pl.DataFrame,
+) -> Chains:
     """Pairs (`cell_id`, `target_id`, and `verdict` of `retiring`) with the chains that their memories belong to.
 
-    What a person decided is no link unless `has_person`: dates put the memories of a chain into their order, and
-    cannot undo a person's edit.
+    What a person decided is no link: dates put the memories of a chain into their order, and cannot undo an edit.
     """
-    repeating = retiring.select(PAIR).clear() if repeating is None else repeating
     said = (col("prompt_version") == lit(PERSON)) & (col("effect") == lit("superseded"))
     decided = store.rows("judgements", PAIR, said).select(pair=pair_key(*PAIR))
 
@@ -100,13 +82,13 @@ def with_stored_chains(
         return pairs.join(decided, on="pair", how="semi")
 
     def ties(cells: pl.DataFrame) -> pl.DataFrame:
-        return cells if has_person else cells.join(by_person(cells), on="cell_id", how="anti")
+        return cells.join(by_person(cells), on="cell_id", how="anti")
 
     named = [frame[name] for frame in (retiring, repeating) for name in PAIR]
     members = read_chains(store, pl.concat(named).unique(), ties=ties)
     tied = ties(members.drop_nulls("superseded_by"))
     repeats = tied.filter(pl.col("valid_until").is_null()).select("cell_id", target_id="superseded_by")
-    return StoredChains(
+    return Chains(
         pl.concat([retiring, links_of(store, tied)]).unique(PAIR, keep="first", maintain_order=True),
         pl.concat([repeating, repeats]).unique(PAIR, keep="first", maintain_order=True),
         members,

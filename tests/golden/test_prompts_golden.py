@@ -26,7 +26,6 @@ from slowwave.prompting.files import (
     prompt_versions,
     reader_prompt,
     reconcile_prompt,
-    review_prompt,
     summarize_prompt,
     tombstone_prompt,
 )
@@ -34,7 +33,6 @@ from slowwave.prompting.prompt import Prompt
 from slowwave.prompting.prompt_inputs import (
     AskedQuestion,
     CandidateCell,
-    ChangeLine,
     DeletedCell,
     EpisodeCell,
     JudgedItem,
@@ -43,7 +41,6 @@ from slowwave.prompting.prompt_inputs import (
     PageCell,
     PersonLine,
     ReaderPage,
-    ReviewedCell,
     TopicCell,
     TopicLine,
     TurnLine,
@@ -106,20 +103,6 @@ TOPIC = [
     TopicCell(1, "fact", "2026-09-16", "The kiln of line 2 runs at 1040 °C."),
     TopicCell(2, "risk", "2026-08-02", "Above 1080 °C the glaze of line 2 blisters."),
 ]
-REVIEWED = ReviewedCell(
-    "fact",
-    "kiln of line 2",
-    "temperature",
-    "1060 °C",
-    "2026-05-04",
-    "Line 2 burns at 1060 °C\n[9] for the glaze.",
-)
-CHANGES = [
-    ChangeLine(1, False, "2026-09-16", KNOWN[0].content, "The kiln runs at 1040 °C."),
-    ChangeLine(
-        2, True, "2026-09-17", "## Changes\n[3] replaced", "The kiln runs at 1045 °C; 1040 was misread."
-    ),
-]
 TOLD = [
     EpisodeCell(1, "fact", "2026-09-16", "The kiln of line 2 runs at 1040 °C.", "", ""),
     EpisodeCell(
@@ -153,7 +136,6 @@ def rendered() -> dict[str, Prompt]:
         gate_prompt(TURNS),
         extract_prompt("2026-09-17", TURNS, KNOWN),
         reconcile_prompt([PAGE[:2], PAGE[2:]]),
-        review_prompt(REVIEWED, CHANGES),
         summarize_prompt("kiln of line 2", TOPIC, 150),
         promote_prompt(CANDIDATES, 20),
         episode_prompt(

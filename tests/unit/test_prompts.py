@@ -25,7 +25,7 @@ from slowwave.prompting.files import (
     render_file,
     summarize_prompt,
 )
-from slowwave.prompting.judging_answers import PromoteAnswer, ReconcileAnswer, ReviewAnswer
+from slowwave.prompting.judging_answers import PromoteAnswer, ReconcileAnswer
 from slowwave.prompting.measuring_answers import JudgeAnswer, ReaderAnswer
 from slowwave.prompting.prompt_inputs import (
     CandidateCell,
@@ -54,7 +54,6 @@ ANSWERS: dict[str, type[Answer]] = {
     "match_people": PeopleAnswer,
     "promote_cells": PromoteAnswer,
     "reconcile_cells": ReconcileAnswer,
-    "review_cell": ReviewAnswer,
     "summarize_topic": SummaryAnswer,
     "write_episode": EpisodeAnswer,
     "judge_answer": JudgeAnswer,

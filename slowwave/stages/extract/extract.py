@@ -3,6 +3,7 @@
 import polars as pl
 
 from slowwave.journal.catalogue import EventRows
+from slowwave.lifecycle.pairs import unjudged_rows
 from slowwave.lifecycle.repetitions import confirmations
 from slowwave.llm import Request
 from slowwave.prompting.extract_answers import ExtractAnswer
@@ -23,7 +24,6 @@ from slowwave.stages.extract.gate import Gate, failed_pages, lines_by_page, raw_
 from slowwave.stages.extract.known import Before, before_page
 from slowwave.stages.extract.pages import POSITION, in_pages, page_lines
 from slowwave.stages.graph.identities import page_identities
-from slowwave.stages.reconcile.pairs import unjudged_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 from slowwave.trust.origins import as_told, pieces_of
