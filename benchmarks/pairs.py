@@ -204,15 +204,16 @@ def histogram(found: Sequence[int | None]) -> dict[str, int]:
 
 
 def measure_candidates(workspace: Any, pairs: Sequence[Pair]) -> Row:
-    """Recall of the stage's own candidate search, beside plain cosine."""
-    from slowwave.stages.reconcile.find_candidates import find_candidates
-    from slowwave.stages.run import Stage
+    """Share of the pairs that the stage's own search proposes, beside plain cosine."""
+    from tasks.reconcile.pairs import BEST
+    from tasks.reconcile.reconcile import find_cells, find_neighbours, least_similarity, propose_near
+    from tasks.step import StageRun
 
-    run = Stage("reconcile", workspace, dry_run=True)
-    new = workspace.store.by_key("cells", [pair.newer["cell_id"] for pair in pairs])
-    k = workspace.settings.reconcile.neighbours
-    shipped = ranks(find_candidates(run, new), pairs)
-    deep = ranks(find_candidates(run, new, k=DEEP), pairs)
+    run = StageRun("reconcile", workspace, dry_run=True)
+    cells = find_cells(run.reader)
+    near = find_neighbours(run.reader, cells)
+    proposed = propose_near(run.reader, cells, near, least=least_similarity(run))
+    shipped = ranks(proposed.unique(["cell_id", "target_id"], maintain_order=True), pairs)
     cosine = ranks(plain_cosine(workspace, pairs, k=DEEP), pairs)
     missed = [
         pair.name
@@ -221,12 +222,12 @@ def measure_candidates(workspace: Any, pairs: Sequence[Pair]) -> Row:
     ]
     changing = [pair.verdict in CHANGING for pair in pairs]
     return {
-        "k": k,
+        "k": BEST,
+        "proposed": proposed.height,
         "memories": workspace.store.count("cells"),
         "embedder": workspace.store.meta.embedder_id,
-        "recall": recall_by_verdict(shipped, pairs, k=k),
-        "cosine_recall": recall_by_verdict(cosine, pairs, k=k),
-        "ranks": histogram([rank for rank, is_one in zip(deep, changing, strict=True) if is_one]),
+        "recall": recall_by_verdict(shipped, pairs, k=DEEP),
+        "cosine_recall": recall_by_verdict(cosine, pairs, k=BEST),
         "cosine_ranks": histogram([rank for rank, is_one in zip(cosine, changing, strict=True) if is_one]),
         "missed": missed,
     }
@@ -286,15 +287,16 @@ def use_home(folder: Path, *, has_model: bool) -> None:
 def show(found: Row) -> None:
     """The figures as tables."""
     console = Console(highlight=False)
-    table = Table("label", "pairs", f"among {found['k']}", "by cosine alone")
+    table = Table("label", "pairs", "proposed", f"among {found['k']} by cosine alone")
     for name, row in found["recall"].items():
         other = found["cosine_recall"][name]
         if row["recall"] is not None:
             table.add_row(name, str(row["pairs"]), f"{row['recall']:.1%}", f"{other['recall']:.1%}")
     console.print(table)
-    console.print(f"ranks of the changing pairs: {found['ranks']}; by cosine alone: {found['cosine_ranks']}")
+    console.print(f"ranks of the changing pairs by cosine alone: {found['cosine_ranks']}")
     console.print(
-        f"{found['memories']} memories, embedder {found['embedder']}; missed: {found['missed'] or 'none'}"
+        f"{found['proposed']} pairs proposed among {found['memories']} memories, embedder {found['embedder']}; "
+        f"missed: {found['missed'] or 'none'}"
     )
     for name, value in found.get("verdicts", {}).items():
         console.print(f"{name}: {value}", markup=False)

@@ -27,7 +27,6 @@ class Oracle:
             "GateAnswer": self._gate,
             "ExtractAnswer": self._extract,
             "ReconcileAnswer": self._reconcile,
-            "ReviewAnswer": self._review,
             "TombstoneAnswer": self._compare_with_deleted,
             "GroupsAnswer": group,
             "SummaryAnswer": summarize,
@@ -105,12 +104,6 @@ class Oracle:
         named = {"target": int(target["number"]), "subject": key[0], "attribute": key[1]}
         values = {"target_value": target.get("value", ""), "new_value": key[2]}
         return {**judgement, "verdict": verdict, **named, **values}
-
-    @staticmethod
-    def _review(_: str) -> dict[str, Any]:
-        """No fact of this world follows from another."""
-        nothing = {"verdict": "keep", "change": 0, "subject": "", "attribute": ""}
-        return {"reason": "It holds whatever else changed.", **nothing}
 
     @staticmethod
     def _compare_with_deleted(_: str) -> dict[str, Any]:

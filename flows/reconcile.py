@@ -3,17 +3,28 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.reconcile.contradictions import close_contradictions
-from slowwave.stages.reconcile.find_candidates import find_candidates
-from slowwave.stages.reconcile.new_memories import (
-    find_new_cells,
-    judge_new_memories,
-    merge_exact,
-    note_unjudged,
+from tasks.commit import commit
+from tasks.reconcile.reconcile import (
+    account_of_waiting,
+    ask_judgements,
+    find_cells,
+    find_neighbours,
+    find_page_cells,
+    find_queue,
+    index_texts,
+    least_similarity,
+    make_pages,
+    no_pairs,
+    plan_failed,
+    plan_judged,
+    plan_moved,
+    plan_pairs,
+    plan_repetitions,
+    plan_stated_values,
+    propose_changed,
+    propose_near,
+    with_asked,
 )
-from slowwave.stages.reconcile.older_pairs import judge_older_pairs, note_older_pairs
-from slowwave.stages.reconcile.review import find_flagged_cells, leave_flagged, review
-from slowwave.stages.reconcile.stated_values import retire_former_values
 from tasks.step import open_stage, run_name
 
 
@@ -21,27 +32,36 @@ from tasks.step import open_stage, run_name
 def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
     """Finds repetitions, updates, corrections and contradictions among memories. Nothing is ever dropped.
 
-    New memories come first, then those that an earlier run marked for review, then pairs of older ones that nobody
-    judged yet.
+    Pairs of memories that could be about the same are noted, and a model is asked about them in rounds: those of new
+    memories and of what changed under a memory, then those that wait longest.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with open_stage("reconcile", home=home, dry_run=dry_run) as run:
-        new, flagged = find_new_cells(run), find_flagged_cells(run)
-        fresh = merge_exact(run, new)
-        retire_former_values(run)
-        candidates = find_candidates(run, fresh)
-        if run.workspace.llm is None:
-            note_unjudged(run, fresh, candidates)
-            leave_flagged(run, flagged)
-        else:
-            judge_new_memories(run, fresh, candidates)
-            review(run, flagged)
-            note_older_pairs(run)
-            judge_older_pairs(run)
-        close_contradictions(run)
-        if new.is_empty() and not run.report.change_count and not run.report.ledger.total.call_count:
+        commit(run, plan_repetitions(run.reader))
+        commit(run, plan_stated_values(run.reader))
+        index_texts(run)
+        cells = find_cells(run.reader)
+        near = propose_near(
+            run.reader, cells, find_neighbours(run.reader, cells), least=least_similarity(run)
+        )
+        noted = plan_pairs(run.reader, cells, near, propose_changed(run.reader, cells))
+        commit(run, noted)
+        commit(run, plan_moved(run.reader))
+        asked = no_pairs()
+        while run.model is not None:
+            queue = find_queue(run.reader, cells, noted, asked)
+            if queue.is_empty():
+                break
+            pages = make_pages(run.reader, queue)
+            answers = ask_judgements(run.model, pages, find_page_cells(run.reader, pages))
+            commit(run, plan_failed(run, pages, answers))
+            commit(run, plan_judged(run.reader, queue, answers))
+            commit(run, plan_moved(run.reader))
+            asked = with_asked(asked, queue, pages, answers)
+        commit(run, account_of_waiting(run.reader, has_model=run.model is not None))
+        if not run.report.change_count and not run.report.ledger.total.call_count:
             run.skip("no memory is waiting")
     return run.report

@@ -19,11 +19,11 @@ with app.setup:
     import polars as pl
     from markupsafe import Markup, escape
 
-    from slowwave.decay.fading import fading, false_forgetting
-    from slowwave.decay.retention import effective_confidence, retention, unused_days
     from slowwave.entrypoints.show.terminal import visible
     from slowwave.errors import NotFoundError, SlowwaveError
     from slowwave.home.paths import Home, open_home
+    from slowwave.lifecycle.fading import fading, false_forgetting
+    from slowwave.lifecycle.retention import effective_confidence, retention, unused_days
     from slowwave.schemas.report import Forgetting
     from slowwave.schemas.tables import frame_schema
     from slowwave.stages.night.report import forgetting_line

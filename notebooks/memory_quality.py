@@ -18,8 +18,6 @@ with app.setup:
     import polars as pl
     from markupsafe import Markup, escape
 
-    from slowwave.decay.fading import to_archive
-    from slowwave.decay.retention import days_since, effective_confidence
     from slowwave.edits.status import read_status
     from slowwave.entrypoints.show.home import pending_lines
     from slowwave.entrypoints.show.terminal import ago, visible
@@ -36,6 +34,8 @@ with app.setup:
         wanted_turns,
     )
     from slowwave.home.paths import Home, open_home
+    from slowwave.lifecycle.fading import to_archive
+    from slowwave.lifecycle.retention import days_since, effective_confidence
     from slowwave.memory import Memory as SlowwaveMemory
     from slowwave.readers.questions.question_sets import read_question_set
     from slowwave.schemas.identity import content_hash

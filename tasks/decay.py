@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from slowwave.decay.retention import fold_usage, found_again
 from slowwave.home.usage import collect_spools
 from slowwave.journal.plan import Plan, rejected
+from slowwave.lifecycle.retention import fold_usage, found_again
 from slowwave.store import col
 from tasks.commit import commit
 from tasks.step import Readable, StageRun, step

@@ -7,10 +7,10 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.decay.retention import days_since
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.language.sentences import sentences, single_spaced, word_count
 from slowwave.language.text import token_count, words
+from slowwave.lifecycle.retention import days_since
 
 LONGEST_SENTENCE = 60
 """Words; longer sentences are mostly lists and tables that lost their lines."""

@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import polars as pl
 
-from slowwave.decay.fading import to_archive, to_delete_again, to_prune
-from slowwave.decay.measures import fading_of, forgetting_of, long_unused
 from slowwave.journal.plan import Plan
+from slowwave.lifecycle.fading import to_archive, to_delete_again, to_prune
 from slowwave.schemas.report import several_memories
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.night.report import forgetting_line
 from slowwave.store import col, lit
+from slowwave.store.forgetting import fading_of, forgetting_of, long_unused
 from tasks.step import Readable, step
 
 COLUMNS = [

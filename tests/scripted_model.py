@@ -102,7 +102,6 @@ class ScriptedModel:
             "GateAnswer": self.gate,
             "ExtractAnswer": self.extract,
             "ReconcileAnswer": self.reconcile,
-            "ReviewAnswer": self.review,
             "SummaryAnswer": self.summarize,
             "EpisodeAnswer": self.tell,
             "PromoteAnswer": self.promote,
@@ -139,15 +138,6 @@ class ScriptedModel:
     def reconcile(self, page: str) -> dict[str, Any]:
         shown = items(page, "Memories")
         return {"judgements": [_judgement(item, shown) for item in shown if item.head.startswith("NEW ")]}
-
-    def review(self, page: str) -> dict[str, Any]:
-        """The memory follows the first change, if it speaks of the same subject and attribute."""
-        named = dict(re.findall(r"^(subject|attribute): (.*)$", page, re.MULTILINE))
-        is_correction = bool(re.search(r"^\[1\] corrected", page, re.MULTILINE))
-        told = {"change": 1, "subject": named.get("subject", ""), "attribute": named.get("attribute", "")}
-        if not named.get("attribute"):
-            return {"reason": "It speaks of nothing else.", "verdict": "keep", **told, "change": 0}
-        return {"reason": "It changed.", "verdict": "retires" if is_correction else "updates", **told}
 
     def judge_tombstone(self, page: str) -> dict[str, Any]:
         """The same where the words are, apart from little ones."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.chains.repair import Bridges, bridges, standing_after, succeeded_rows
-from slowwave.chains.stored import links_of, read_chains
 from slowwave.edits.consequences import judged
 from slowwave.journal.catalogue import CATALOGUE, EventRows, rows_of
+from slowwave.lifecycle.succession import Bridges, bridges, moved, succeeded
 from slowwave.store import Store
+from slowwave.store.chains import links_of, read_chains
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,14 @@ def chains_of(store: Store, cell_ids: Collection[str]) -> Chains:
 
 def bridging(chains: Chains, found: Bridges, gone: Collection[str], *, why: str) -> EventRows:
     """Events for the new links, and for the timelines of what comes after, without the memories that leave."""
-    after = standing_after(chains.cells, found, gone)
+    left = chains.cells.filter(~pl.col("cell_id").is_in(sorted(gone)))
+    after = moved(left, [*found.superseded, *found.merged])
     named = {"prompt_version": None, "model": None}
     return {
         "pair.judged": _judged(after, found, why=why),
         "cell.superseded": rows_of("cell.superseded", [{**row, **named} for row in found.superseded]),
         "cell.merged": rows_of("cell.merged", found.merged),
-        "cell.succeeded": succeeded_rows(after, found.successors, chains.verdicts),
+        "cell.succeeded": succeeded(after, found.successors, chains.verdicts),
     }
 
 
@@ -47,7 +48,7 @@ def told_anew(store: Store, successors: Collection[str]) -> pl.DataFrame:
     """Rows of `cell.succeeded`: what these memories replaced, and their timelines, as the store has both now."""
     known = store.by_key("cells", successors, ["cell_id"])["cell_id"].to_list()
     chains = chains_of(store, known)
-    return succeeded_rows(chains.cells, known, chains.verdicts)
+    return succeeded(chains.cells, known, chains.verdicts)
 
 
 def _judged(cells: pl.DataFrame, found: Bridges, *, why: str) -> pl.DataFrame:

@@ -9,8 +9,6 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.chains.values import rivals_of, side_by_side
-from slowwave.decay.fading import revivals
 from slowwave.edits.assistants_word import confirmed_by_an_assistant, is_a_persons, proposed_since
 from slowwave.edits.consequences import (
     cascade,
@@ -24,10 +22,12 @@ from slowwave.edits.consequences import (
 from slowwave.edits.session import cell_of, commit_edit, edit_session, refuse_retired
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import EventRows
+from slowwave.lifecycle.fading import revivals
 from slowwave.readers.statements import read_note
 from slowwave.recall.reader import Reader
 from slowwave.schemas.requests import ConfirmRequest
 from slowwave.schemas.results import Done
+from slowwave.store.chains import rivals_of, side_by_side
 
 WHY = "a person confirmed the other"
 PERSON_SAID = "a person"

@@ -5,18 +5,16 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.chains.dependents import flags
-from slowwave.chains.stored import PERSON, with_stored_chains
-from slowwave.chains.timelines import timelines
-from slowwave.chains.values import rivals_of
 from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import mentioning, of_kind
 from slowwave.journal.segments import Journal
+from slowwave.lifecycle.succession import LINK, moved, succeeded
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.moments import latest_moments
 from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.store import Store, col, lit
+from slowwave.store.chains import PERSON, flags, links_of, read_chains, rivals_of
 
 
 def succession(
@@ -36,41 +34,18 @@ def succession(
     before.
     """
     winner_id = winner["cell_id"][0]
-    losers = _ended(losers, since)
-    pairs = losers.select("verdict", cell_id=pl.lit(winner_id), target_id="cell_id")
-    chains = with_stored_chains(store, pairs.select("cell_id", "target_id", "verdict"), has_person=True)
-    known = pl.concat([winner, losers.select(winner.columns), chains.members])
-    members = known.unique("cell_id", keep="first", maintain_order=True)
-    until = members.select(target_id="cell_id", valid_until="valid_until", valid_from="valid_from")
-    # a decision that is made again ends the one before
-    is_current = (pl.col("cell_id") == winner_id) | ~pl.col("target_id").is_in(losers["cell_id"].implode())
-    links = (
-        chains.links.filter(is_current)
-        .join(until, on="target_id", how="inner")
-        .select(
-            cell_id="target_id",
-            superseded_by="cell_id",
-            valid_until=pl.coalesce("valid_until", "valid_from"),
-            verdict="verdict",
-        )
-    )
-    told = timelines(links, members).filter(
-        (pl.col("cell_id") == winner_id) & pl.col("supersedes").is_in(losers["cell_id"].implode())
-    )
+    losers = _ended(losers, since).with_columns(superseded_by=pl.lit(winner_id), superseded_at=pl.lit(now))
+    known = read_chains(store, [winner_id, *losers["cell_id"]])
+    chains = pl.concat([winner, known]).unique("cell_id", keep="first", maintain_order=True)
+    verdicts = dict(links_of(store, chains).select("target_id", "verdict").iter_rows())
+    verdicts |= dict(losers.select("cell_id", "verdict").iter_rows())
+    # a decision that is made again ends the one before: nothing follows the winner
+    after = moved(chains, [{"cell_id": winner_id}, *losers.select("cell_id", *LINK).to_dicts()])
     made_by = ["prompt_version", "model"]  # stay as they are: the judgement says that a person spoke
     return {
         "pair.judged": judged(winner_id, losers, effect="superseded", why=why, author=author),
-        "cell.superseded": losers.select(
-            "cell_id",
-            *made_by,
-            "valid_until",
-            "verdict",
-            superseded_by=pl.lit(winner_id),
-            superseded_at=pl.lit(now),
-        ),
-        "cell.succeeded": told.sort("supersedes")
-        .head(1)
-        .join(winner.select("cell_id", *made_by), on="cell_id"),
+        "cell.superseded": losers.select("cell_id", *made_by, *LINK, "verdict"),
+        "cell.succeeded": succeeded(after, [winner_id], verdicts),
     }
 
 

@@ -5,8 +5,6 @@ from typing import cast
 
 import polars as pl
 
-from slowwave.chains.stored import read_chains
-from slowwave.decay.retention import effective_confidence
 from slowwave.edits.resolve import disputes
 from slowwave.errors import NotFoundError
 from slowwave.home.ids import whole_ids
@@ -14,12 +12,14 @@ from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import journaled, mentioning
 from slowwave.journal.segments import Journal
+from slowwave.lifecycle.retention import effective_confidence
 from slowwave.recall.lists.quotes import quotes_of
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import Store, as_filter, col, lit, owned_by
+from slowwave.store.chains import read_chains
 from slowwave.trust.origins import PERSON
 
 MOST_LINKS = 100

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 
-from slowwave.decay.fading import fading
-from slowwave.decay.retention import days_since, effective_confidence
 from slowwave.edits.resolve import disputes
 from slowwave.journal.segments import Journal
+from slowwave.lifecycle.fading import fading
+from slowwave.lifecycle.retention import days_since, effective_confidence
 from slowwave.recall.reader import Reader
 from slowwave.schemas.moments import DAY_UNKNOWN, are_unknown
 from slowwave.schemas.requests import WeakRequest

@@ -5,7 +5,6 @@ from typing import cast
 
 import polars as pl
 
-from slowwave.chains.values import ATTRIBUTE
 from slowwave.edits.assistants_word import proposed_since
 from slowwave.edits.consequences import (
     cascade,
@@ -24,6 +23,7 @@ from slowwave.home.ids import whole_ids
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.journal.lookup import journaled
+from slowwave.lifecycle.values import ATTRIBUTE
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import Resolution

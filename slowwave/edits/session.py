@@ -13,12 +13,11 @@ from slowwave.home.core_memory import write_core
 from slowwave.home.ids import whole_ids
 from slowwave.home.lock import leasing, writing
 from slowwave.home.paths import Home
+from slowwave.home.stated_values import retire_at_once
 from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import EventRows
 from slowwave.recall.reader import Reader
 from slowwave.stages.ingest.folding import embed
-from slowwave.stages.reconcile.stated_values import retire_at_once
-from slowwave.stages.run import Stage
 
 
 @contextmanager
@@ -86,8 +85,7 @@ def commit_edit(work: Workspace, plan: EventRows) -> tuple[dict[str, int], list[
     changed = work.commit_plan(plan)
     if not changed:
         return {}, []
-    run = Stage("edit", work, dry_run=False)
-    retire_at_once(run)
+    retire_at_once(work)
     write_core(work)
     note = embed(work)
     return changed, [note] if note else []

@@ -5,13 +5,13 @@ from functools import reduce
 from operator import or_
 from pathlib import Path
 
-from slowwave.decay.measures import forgetting_of
 from slowwave.errors import NotFoundError
 from slowwave.home.paths import Home
 from slowwave.journal.segments import Journal
 from slowwave.schemas.results import Night, Pending, Status
 from slowwave.schemas.tables import TABLES, VECTOR_TEXT
 from slowwave.store import EMBEDDER_OF, Expr, Store, col, lit, open_store
+from slowwave.store.forgetting import forgetting_of
 
 
 def read_status(home: Home, *, now: datetime) -> Status:

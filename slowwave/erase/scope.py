@@ -15,11 +15,11 @@ from slowwave.errors import InputError, NotFoundError
 from slowwave.home.ids import SHORTEST_PREFIX, whole_ids
 from slowwave.home.workspace import Workspace
 from slowwave.journal.lookup import of_kind
+from slowwave.lifecycle.walker import walk
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.tables import KEYS, OWNER, TABLES, frame_schema
 from slowwave.schemas.text_columns import LABELS, ORIGINS, is_reference, text_columns
 from slowwave.store import Expr, Store, as_filter, col, lit, owned_by
-from slowwave.walker import walk
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from slowwave.chains.values import compared_values, doubted_and_both_valid
 from slowwave.export.rows import Rows
+from slowwave.lifecycle.values import compared_values
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import IMPORTED
+from slowwave.store.chains import doubted_and_both_valid
 
 FILE = "memory.jsonl"
 

@@ -8,7 +8,6 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.chains.stored import standing_ends
 from slowwave.home.core_file import core_lines, write_core_file
 from slowwave.home.hand_edits import ingest_hand_edits
 from slowwave.home.persons_words import persons_words
@@ -17,6 +16,7 @@ from slowwave.journal.catalogue import EventRows
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import StoreReader, col, lit, owned_by, owned_in
+from slowwave.store.chains import standing_ends
 from slowwave.trust.origins import is_persons_word
 
 LEAVING = {

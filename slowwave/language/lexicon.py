@@ -36,8 +36,6 @@ PAST: Final = _words("past")
 DECIDED: Final = _set("decided")
 """Words of a question for what holds since it was decided, whatever its tense."""
 
-PLANS: Final = _words("plans")
-"""Words of a sentence that tells an intention."""
 HABITS: Final = _words("habits")
 """Words of a sentence that tells a habit or a lasting state."""
 SMALL_TALK: Final = _set("small_talk")
@@ -72,8 +70,6 @@ CHOOSING: Final = _words("choosing")
 AT_HAND: Final = _words("at_hand")
 NO_ORDER: Final = _words("no_order")
 """Words after those of `STANDING` where something is told and nothing is asked for."""
-WORDS_AFTER_DENIALS: Final = _words("between_denial_and_denied")
-"""Small words that may stand between a denial and the word that it denies."""
 
 MONTHS: Final = _words("months")
 WEEKDAYS: Final = _words("weekdays")

@@ -9,11 +9,9 @@ from slowwave.language.lexicon import (
     HABITS,
     MONTHS,
     NUMBERS,
-    PLANS,
     STOP_WORDS,
     TENS,
     WEEKDAYS,
-    WORDS_AFTER_DENIALS,
 )
 
 _NO_DATE = "\n\n\n"
@@ -24,10 +22,6 @@ CHARACTERS_A_TOKEN = 4.0
 
 _DENIES = rf"\b(?:{'|'.join(DENIALS)})\b"
 _NEGATION = rf"{_DENIES}|\b(?:none|nothing|nobody|neither|nor|no longer|instead of|stop|stopped|removed|disabled|off)\b"
-_SMALL_WORDS = "|".join(WORDS_AFTER_DENIALS)
-_DENIAL = rf"{_DENIES}(?:\W+(?:{_SMALL_WORDS})\b)*\W+[\p{{L}}\p{{N}}_]+"
-_CLAUSE = _DENIES + r"(?:\s+[\p{L}\p{N}_-]+){1,4}"
-_REASON = r"\s(?:because|but|since|so)\s.*$"
 _NUMBER_WORDS: Final = (
     {word: number for number, word in enumerate(NUMBERS) if word != "one"}
     | {word: 10 * place for place, word in enumerate(TENS, 3)}
@@ -78,11 +72,6 @@ def is_negated(text: pl.Expr) -> pl.Expr:
     return _lower(text).str.contains(_NEGATION)
 
 
-def is_plan(text: pl.Expr) -> pl.Expr:
-    """Return whether a text tells an intention: what somebody plans, wants or has to do."""
-    return _lower(text).str.contains(rf"\b(?:{'|'.join(PLANS)})\b")
-
-
 def without_telling_date(text: pl.Expr, told_at: pl.Expr) -> pl.Expr:
     """A text without the date on which it was told, where it tells a habit or says "as of".
 
@@ -101,23 +90,6 @@ def without_telling_date(text: pl.Expr, told_at: pl.Expr) -> pl.Expr:
         )  # replace_all takes one pattern for all rows
     is_lasting = _lower(text).str.contains(rf"\b(?:as of|{'|'.join(HABITS)})\b")
     return pl.when(is_lasting.fill_null(value=False)).then(bare).otherwise(text)
-
-
-def denied_words(text: pl.Expr) -> pl.Expr:
-    """The words that a text denies: those that follow a negation, past small words, as a list."""
-    return _lower(text).str.extract_all(_DENIAL).list.eval(pl.element().str.extract(r"([\p{L}\p{N}_]+)$"))
-
-
-def words_of_denials(text: pl.Expr) -> pl.Expr:
-    """The up to four words after each negation, before a comma or a reason: what is said of them is denied, too."""
-    clauses = _lower(text).str.extract_all(_CLAUSE).list.eval(pl.element().str.replace(_REASON, ""))
-    return words(clauses.list.join(" "))
-
-
-def first_word(text: pl.Expr) -> pl.Expr:
-    """The first word of a text in lower case; null for a small word that names nothing."""
-    word = text.str.to_lowercase().str.extract(r"^[^\p{L}\p{N}]*([\p{L}\p{N}_]+)")
-    return pl.when(~word.str.contains(rf"^(?:{_SMALL_WORDS})$")).then(word)
 
 
 def hard_values(text: pl.Expr) -> pl.Expr:

@@ -2,15 +2,9 @@
 
 import polars as pl
 
-from slowwave.chains.values import (
-    ATTRIBUTE,
-    compared_values,
-    doubted_and_both_valid,
-    former_values,
-    side_by_side,
-)
 from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name, with_thing_name
+from slowwave.lifecycle.values import ATTRIBUTE, compared_values, former_values
 from slowwave.recall.conditions import scope_condition
 from slowwave.recall.graph import cells_of, entities_named
 from slowwave.recall.reader import Reader
@@ -19,6 +13,7 @@ from slowwave.schemas.moments import first_of
 from slowwave.schemas.search import EntityPage, EntityResult, Fact, FormerValue, Neighbour
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Row, Store, col
+from slowwave.store.chains import doubted_and_both_valid, side_by_side
 
 SHOWN = 10
 """Neighbours, and late memories, on a page."""

@@ -18,13 +18,13 @@ from slowwave.language.names import (
     same_names,
     with_thing_name,
 )
+from slowwave.lifecycle.walker import walk
 from slowwave.recall.conditions import scope_condition
 from slowwave.schemas.search import ChainStep, Direction
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col, lit
 from slowwave.trust.origins import ON_TRUST, whose_of
-from slowwave.walker import walk
 
 SAID_MOST = 1_000
 """Memories that are looked at for a name as it was said."""

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from slowwave.chains.values import STAND
 from slowwave.language.intents import EXEMPLARS, intent_by_vectors, intent_by_words
 from slowwave.language.query_words import QUERY_WORDS, names_a_thing, plain_words, telling_words
 from slowwave.language.time_phrases import (
@@ -27,6 +26,7 @@ from slowwave.schemas.search import Filters, Intent
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Expr, Query, Row, RowsQuery, Store, TextQuery, col
+from slowwave.store.chains import STAND
 from slowwave.store.terms import distinct_terms
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from slowwave.decay.retention import days_ago
 from slowwave.excerpts import Asked, quoted
 from slowwave.excerpts.excerpt import Cue
 from slowwave.excerpts.units import units_of
+from slowwave.lifecycle.retention import days_ago
 from slowwave.models.page_lines import page_line
 from slowwave.recall.question import Question
 from slowwave.recall.resolve import STATE_WORDS, Unit, value_terms

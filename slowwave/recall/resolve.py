@@ -9,15 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from slowwave.chains.values import Pair, compared_values, doubted_and_both_valid, former_values
 from slowwave.language.lexicon import CLOSED_STATES
+from slowwave.lifecycle.values import Pair, compared_values, former_values
+from slowwave.lifecycle.walker import ends
 from slowwave.recall.conditions import as_they_stood, held
 from slowwave.recall.gather import Gathered
 from slowwave.recall.question import Question
 from slowwave.schemas.moments import latest_of
 from slowwave.store import Row
+from slowwave.store.chains import doubted_and_both_valid
 from slowwave.store.terms import query_terms
-from slowwave.walker import ends
 
 STATE_WORDS = frozenset(
     query_terms(" ".join(("open doing blocked waiting planned true false yes no", *CLOSED_STATES)))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import exp
 
-from slowwave.decay.retention import days_ago
 from slowwave.excerpts.units import units_of
 from slowwave.language.query_words import telling_words
+from slowwave.lifecycle.retention import days_ago
 from slowwave.recall.gather import Gathered
 from slowwave.recall.modes import Mode
 from slowwave.recall.question import Question

@@ -6,8 +6,8 @@ from typing import TypeVar, cast
 
 import polars as pl
 
-from slowwave.decay.retention import days_ago, retention_of, unused_days_of
-from slowwave.decay.tasks import task_state
+from slowwave.lifecycle.retention import days_ago, retention_of, unused_days_of
+from slowwave.lifecycle.task_state import task_state
 from slowwave.recall.gather import Gathered
 from slowwave.recall.modes import IN_PERIOD, KIND
 from slowwave.recall.question import Question

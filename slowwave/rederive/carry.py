@@ -10,7 +10,6 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.chains.stored import PERSON
 from slowwave.edits.assistants_word import contradiction_with_an_assistant, is_a_persons
 from slowwave.edits.consequences import cascade, joined, judged, protection, settled_by, succession
 from slowwave.edits.forget import WHY as DELETED
@@ -28,6 +27,7 @@ from slowwave.schemas.derivation import CarriedEdit
 from slowwave.schemas.tables import REMEMBERED, STATED
 from slowwave.stages.run import Stage
 from slowwave.store import Store, col, lit
+from slowwave.store.chains import PERSON
 from slowwave.trust.origins import PERSON as PERSONS
 
 DECIDING = (PERSON, REMEMBERED)

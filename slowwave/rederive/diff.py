@@ -4,10 +4,10 @@ from typing import Any
 
 import polars as pl
 
-from slowwave.chains.stored import EXTRACTED
 from slowwave.rederive.pairing import pair
 from slowwave.schemas.derivation import CarriedEdit, ChangedMemory, DerivationDiff
 from slowwave.store import Store, col
+from slowwave.store.chains import EXTRACTED
 
 LIVE = ["active", "archived"]
 COMPARED = ["cell_id", "cell_type", "content", "content_hash", "value", "status", "salience"]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from slowwave.decay.retention import fold_usage
 from slowwave.journal.catalogue import CATALOGUE
+from slowwave.lifecycle.retention import fold_usage
 from slowwave.schemas.tables import shaped
 
 SUMS = ["retrieval_count", "citation_count", "ignore_count", "revived_count"]

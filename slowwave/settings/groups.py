@@ -192,24 +192,15 @@ class NightSettings(Group):
 
 
 class ReconcileSettings(Group):
-    """Candidates for contradiction detection and deduplication."""
+    """Pairs of memories that the language model is asked about."""
 
-    neighbours: int = setting(8, "Neighbours of each new cell that are looked at.", ge=1, le=50)
-    shown_candidates: int = setting(3, "Neighbours of a new cell that the judge is shown.", ge=1, le=50)
-    near_words: float = setting(
-        0.28,
-        "Closeness of the words of two cells (0 to 1, rare words count most) from which the judge is shown them.",
-        gt=0,
-        le=1,
-    )
-    component_cells: int = setting(40, "Cells on one page for the judge.", ge=2, le=100)
-    group_cells: int = setting(6, "Cells that a page shows together, as one group.", ge=2, le=100)
     scan_cells: Count = setting(
         200, "Known cells whose neighbours a night looks at again, those longest not looked at first."
     )
     scan_days: Amount = setting(7.0, "Days after which the neighbours of a cell are looked at again.")
-    scan_pairs: Count = setting(100, "Pairs of known cells that a night shows to the judge.")
-    review_cells: Count = setting(100, "Cells marked for review that a night judges again.")
+    scan_pairs: Count = setting(
+        100, "Pairs of known cells that a night shows to the judge, beside all pairs of new ones."
+    )
 
 
 class EpisodeSettings(Group):

@@ -2,7 +2,7 @@
 
 from pydantic import model_validator
 
-from slowwave.settings.groups import Amount, Count, Group, Positive, Share, setting
+from slowwave.settings.groups import Amount, Count, Group, Share, setting
 
 
 class SearchSettings(Group):
@@ -10,7 +10,6 @@ class SearchSettings(Group):
 
     limit: int = setting(10, "Hits of both tiers together.", ge=1, le=25)
     topics: Count = setting(3, "Topic summaries among the hits, at most.")
-    rank_constant: Positive = setting(60, "k of reciprocal rank fusion of the candidates of reconciliation.")
     answer_share: Amount = setting(
         0.4,
         "Part of a turn's score that the next turn gets, where it asks something: answers follow questions.",

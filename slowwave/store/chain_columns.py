@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from slowwave.language.text import plain_value
-from slowwave.walker import ends
+from slowwave.lifecycle.walker import ends
 
 SEPARATOR = "\x1f"
 """Between subject and attribute of a property: a control character, which no cleaned text holds."""

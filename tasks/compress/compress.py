@@ -5,9 +5,9 @@ from typing import Any
 import polars as pl
 from pandera.typing.polars import DataFrame
 
-from slowwave.decay.fading import revivals
 from slowwave.journal.plan import Plan, rejected
 from slowwave.language.text import CHARACTERS_A_TOKEN
+from slowwave.lifecycle.fading import revivals
 from slowwave.models.answers.write import EpisodeAnswer
 from slowwave.models.prompts import render
 from slowwave.models.requests import Request

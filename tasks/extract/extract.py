@@ -5,9 +5,10 @@ from typing import NamedTuple
 import polars as pl
 from pandera.typing.polars import DataFrame
 
-from slowwave.chains.timelines import confirmations
 from slowwave.home.identities import page_identities
 from slowwave.journal.plan import Plan, rejected
+from slowwave.lifecycle.pairs import unjudged_rows
+from slowwave.lifecycle.repetitions import confirmations
 from slowwave.models.answers.extract import ExtractAnswer
 from slowwave.models.prompts import render
 from slowwave.models.requests import Outcome, Request
@@ -15,7 +16,6 @@ from slowwave.models.rows import Row, numbers_of, page_rows, told_date
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.moments import DAY_UNKNOWN
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.stages.reconcile.pairs import unjudged_rows
 from slowwave.store import col, lit
 from slowwave.trust.origins import as_told, pieces_of
 from tasks.ask import Model, author_columns

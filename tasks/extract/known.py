@@ -11,12 +11,12 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from slowwave.chains.stored import EXTRACTED
 from slowwave.home.nearest import nearest_of_owner
 from slowwave.language.text import CHARACTERS_A_TOKEN
 from slowwave.schemas.moments import first_of
 from slowwave.schemas.tables import OWNER, frame_schema
 from slowwave.store import Expr, col, lit, same_owner
+from slowwave.store.chains import EXTRACTED
 from slowwave.trust.origins import rank_of
 from tasks.step import Readable
 

@@ -8,7 +8,6 @@ its effects. A memory is asked about once, and again only if something that happ
 import polars as pl
 from pandera.typing.polars import DataFrame
 
-from slowwave.chains.stored import EXTRACTED
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.journal.plan import Plan, rejected
 from slowwave.models.answers.write import CausesAnswer
@@ -20,6 +19,7 @@ from slowwave.schemas.table_parts import Made, Owned, Timestamp, nullable, strin
 from slowwave.schemas.tables import OWNER, shaped
 from slowwave.settings.groups import GraphSettings
 from slowwave.store import col, lit
+from slowwave.store.chains import EXTRACTED
 from tasks.ask import Model
 from tasks.frames import Frame
 from tasks.step import Readable, step

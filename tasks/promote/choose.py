@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from slowwave.chains.timelines import HOLDING_ORDER, held_from
-from slowwave.decay.retention import access_count, rate_of, retention, unused_days
+from slowwave.lifecycle.order import HOLDING_ORDER, held_from
+from slowwave.lifecycle.retention import access_count, rate_of, retention, unused_days
 from slowwave.schemas.tables import REMEMBERED
 from slowwave.settings.groups import DecaySettings
 

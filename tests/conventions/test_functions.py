@@ -29,8 +29,7 @@ ROW_BY_ROW = {
 PURE_ROOMS = (
     "slowwave/stages",
     "slowwave/evaluation",
-    "slowwave/chains",
-    "slowwave/decay",
+    "slowwave/lifecycle",
     "slowwave/language",
 )
 OUTSIDE = (
@@ -53,7 +52,7 @@ TIMELESS_ROOMS = (
         )
     ),
 )  # fmt: skip
-WALKS_ROWS = {"slowwave/chains/repair.py"}  # the few links of one chain, in their order
+WALKS_ROWS = {"slowwave/lifecycle/succession.py"}  # the few links of one chain, in their order
 HAVE_A_CLOCK = {
     "slowwave/models/servers.py",  # a server may name the moment from which it can be asked again
     "slowwave/edits/status.py",  # says how long ago the last night was

@@ -368,7 +368,7 @@ answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), 
     Recipe(
         "The decay formula",
         """
-from slowwave.decay.retention import days_until, retention, retention_of
+from slowwave.lifecycle.retention import days_until, retention, retention_of
 one = retention_of(0.1, 30.0, exponent=0.8)
 frame = pl.select(
     left=retention(pl.lit(0.1), pl.lit(30.0), exponent=0.8), back=days_until(pl.lit(one), pl.lit(0.1), exponent=0.8)
@@ -377,7 +377,7 @@ answer = [round(one, 6), round(frame["left"][0], 6), round(frame["back"][0], 6)]
 """,
         [0.396906, 0.396906, 30.0],
         {
-            "slowwave/decay/retention.py": (
+            "slowwave/lifecycle/retention.py": (
                 ("return (-rate * days.pow(exponent)).exp()", "return 1.0 / (1.0 + rate * days.pow(exponent))"),
                 ("return exp(-rate * days**exponent)", "return 1.0 / (1.0 + rate * days**exponent)"),
                 ("faded = (-share.log()).clip(lower_bound=0.0)", "faded = (1.0 / share - 1.0).clip(lower_bound=0.0)"),

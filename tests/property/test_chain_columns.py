@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slowwave.journal.changes import Change, collapse
+from slowwave.lifecycle.walker import following
 from slowwave.store import Store, create_store
 from slowwave.store.chain_columns import SEPARATOR
-from slowwave.walker import following
 from tests.examples import at_most
 from tests.rows import row, rows
 

@@ -6,8 +6,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.chains.repetitions import between_elements, stand_ins
-from slowwave.chains.timelines import supersessions, timelines
+from slowwave.lifecycle.order import supersessions, timelines
+from slowwave.lifecycle.repetitions import between_elements, stand_ins
 from tests.examples import at_most
 from tests.rows import row, rows
 

@@ -6,13 +6,13 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.chains.timelines import supersessions, timelines
-from slowwave.stages.reconcile.candidates import build_pages, fuse_candidates
-from slowwave.stages.reconcile.contradictions import contradiction_rows
-from slowwave.walker import ends
+from slowwave.lifecycle.order import supersessions, timelines
+from slowwave.lifecycle.walker import ends
+from tasks.reconcile.contradictions import contradiction_rows
+from tasks.reconcile.pages import GROUP_CELLS, PAGE_CELLS, disjoint_pages, shown_pairs
 from tests.examples import at_most
 from tests.rows import row, rows
-from tests.unit.test_reconciliation import candidates, found, judged, pairs_of, queries
+from tests.unit.test_reconciliation import judged, pairs_of
 
 KEYS = [f"c{number}" for number in range(12)]
 KEY = st.sampled_from(KEYS)
@@ -89,74 +89,21 @@ def test_updates_go_by_date_and_a_correction_stands_after_what_it_corrects(drawn
 
 
 @settings(max_examples=at_most(100))
-@given(
-    st.lists(
-        st.tuples(KEY, KEY, st.sampled_from([0.1, 0.2, 0.3])), max_size=30, unique_by=lambda pair: pair[:2]
-    ),
-    st.integers(2, 9),
-    st.integers(2, 9),
-    st.sets(KEY),
-)
-def test_pages_keep_their_bound_and_judge_each_new_memory_once_beside_its_candidates(pairs, bound, few, new):
-    pairs = [pair for pair in pairs if pair[0] != pair[1]]
-    frame = candidates(*sorted(pairs, key=lambda pair: (pair[0], -pair[2], pair[1])))
-    bounds = {"max_cells": bound, "group_cells": few}
-    pages = build_pages(frame, pl.Series(sorted(new), dtype=pl.String), **bounds)
-    assert (pages.group_by("page").len()["len"] <= bound).all()
-    assert (pages.group_by("group").len()["len"] <= few).all()
-    assert pages.select("group", "cell_id").is_unique().all()
-    judged_on = pages.filter("is_new")
-    wanted = frame.filter(pl.col("cell_id").is_in(sorted(new)))
-    assert sorted(judged_on["cell_id"]) == sorted(set(wanted["cell_id"]))
-    page_of = dict(judged_on.select("cell_id", "group").rows())
-    members = dict(pages.group_by("group").agg("cell_id").rows())
-    for cell, page in page_of.items():
-        targets = wanted.filter(pl.col("cell_id") == cell)["target_id"].to_list()[: min(bound, few) - 1]
-        assert set(targets) <= set(members[page])
-    new_ids = pl.Series(sorted(new, reverse=True), dtype=pl.String)
-    shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
-    ranked = shuffled.sort("cell_id", "score", "target_id", descending=[False, True, False])
-    again = build_pages(ranked, new_ids, **bounds)
-    assert again.equals(pages)
-
-
-HIT = st.tuples(st.integers(0, 2), KEY, st.floats(0, 1).map(lambda number: round(number, 1)))
-
-
-@settings(max_examples=at_most(60))
-@given(
-    st.lists(HIT, max_size=20, unique_by=lambda hit: hit[:2]),
-    st.lists(HIT, max_size=20, unique_by=lambda hit: hit[:2]),
-    st.integers(1, 5),
-    st.randoms(),
-)
-def test_fused_candidates_are_the_best_k_whatever_order_the_lists_come_in(near, matching, k, random):
-    asked = queries("c0", "c1", "c2")
-    fused = fuse_candidates(
-        asked, found("similarity", *near), found("match_score", *matching), k=k, rank_constant=60
-    )
-    names = ["c0", "c1", "c2"]
-    scores: dict[tuple[str, str], float] = {}
-    for hits in (near, matching):
-        for query, name in enumerate(names):
-            ranked = sorted(
-                (hit for hit in hits if hit[0] == query and hit[1] != name), key=lambda hit: (-hit[2], hit[1])
-            )
-            for rank, hit in enumerate(ranked, 1):
-                scores[name, hit[1]] = scores.get((name, hit[1]), 0) + 1 / (60 + rank)
-    for name in names:
-        got = fused.filter(pl.col("cell_id") == name)
-        best = sorted((score for (cell, _), score in scores.items() if cell == name), reverse=True)[:k]
-        assert [round(score, 12) for score in got["score"]] == [round(score, 12) for score in best]
-        assert all(
-            abs(scores[name, target] - score) < 1e-12
-            for target, score in got.select("target_id", "score").rows()
-        )
-    mixed = [random.sample(hits, len(hits)) for hits in (near, matching)]
-    again = fuse_candidates(
-        asked, found("similarity", *mixed[0]), found("match_score", *mixed[1]), k=k, rank_constant=60
-    )
-    assert again.equals(fused)
+@given(st.lists(st.tuples(KEY, KEY), max_size=60), st.sets(KEY))
+def test_every_round_takes_pairs_out_shows_no_memory_twice_and_keeps_its_bounds(pairs, alone):
+    names = ["cell_id", "target_id"]
+    drawn = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
+    queue = pl.DataFrame(drawn, schema=dict.fromkeys(names, pl.String), orient="row")
+    while not queue.is_empty():
+        pages = disjoint_pages(queue, alone=alone)
+        assert pages["cell_id"].is_unique().all()
+        assert (pages.group_by("page").len()["len"] <= PAGE_CELLS).all()
+        assert (pages.group_by("group").len()["len"] <= GROUP_CELLS).all()
+        of_page = pages.filter("is_new").group_by("page").agg("cell_id")["cell_id"]
+        assert all(len(new) == 1 for new in of_page if not alone.isdisjoint(new))
+        shown = shown_pairs(queue, pages)
+        assert shown.height > 0
+        queue = queue.join(shown, on=names, how="anti", maintain_order="left")
 
 
 @settings(max_examples=at_most(60))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.walker import connected, ends, following, walk
+from slowwave.lifecycle.walker import connected, ends, following, walk
 from tests.examples import at_most
 
 KEY = st.sampled_from("abcdefghij")

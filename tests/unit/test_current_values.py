@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from slowwave.chains.values import compared_values, former_values
+from slowwave.lifecycle.values import compared_values, former_values
 from slowwave.schemas.moments import unknown_until
 from tests.rows import NOW, row
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.decay.retention import (
+from slowwave.lifecycle.retention import (
     days_since,
     days_until,
     effective_confidence,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from slowwave.decay.fading import fading, false_forgetting, to_archive, to_delete_again, to_prune
+from slowwave.lifecycle.fading import fading, false_forgetting, to_archive, to_delete_again, to_prune
 from slowwave.settings.groups import DecaySettings, ForgetSettings
 from tests.examples import at_most
 from tests.rows import NOW, row, rows

@@ -13,7 +13,7 @@ import pytest
 from slowwave.errors import ContractError
 from slowwave.models.answers.extract import ExtractAnswer, GateAnswer, TombstoneAnswer
 from slowwave.models.answers.fields import Answer, checked_against
-from slowwave.models.answers.judge import PromoteAnswer, ReconcileAnswer, ReviewAnswer
+from slowwave.models.answers.judge import PromoteAnswer, ReconcileAnswer
 from slowwave.models.answers.write import (
     CausesAnswer,
     EntityAnswer,
@@ -36,7 +36,6 @@ ANSWERS: dict[str, type[Answer]] = {
     "match_people": PeopleAnswer,
     "promote_cells": PromoteAnswer,
     "reconcile_cells": ReconcileAnswer,
-    "review_cell": ReviewAnswer,
     "summarize_topic": SummaryAnswer,
     "write_episode": EpisodeAnswer,
     "judge_tombstone": TombstoneAnswer,

@@ -5,15 +5,14 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from slowwave.chains.repetitions import incomplete, stand_ins
-from slowwave.chains.timelines import confirmations, supersessions, timelines
+from slowwave.lifecycle.order import supersessions, timelines
+from slowwave.lifecycle.repetitions import complete, confirmations, stand_ins
 from slowwave.schemas.moments import day_of, unknown_until
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.reconcile.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
-from slowwave.stages.reconcile.contradictions import contradiction_rows
-from slowwave.stages.reconcile.guard import guard
-from slowwave.stages.reconcile.related import related, word_weights
-from slowwave.stages.reconcile.vetoes import keep_whole
+from tasks.reconcile.contradictions import contradiction_rows
+from tasks.reconcile.guard import guarded
+from tasks.reconcile.pages import disjoint_pages
+from tasks.reconcile.pairs import Near, exact_repetitions, near_enough, of_one_property, unasked
 from tests.rows import DAY, NOW, row, rows
 
 
@@ -45,8 +44,8 @@ def ruled(
 ) -> tuple[str, str | None]:
     """Effect and note of one judgement."""
     said = {"cell_id": "new", "target_id": "old", "verdict": verdict, "subject": "kiln of line 2",
-            "attribute": "temperature", "reason": "r", **named}  # fmt: skip
-    judged = guard(
+            "attribute": "temperature", "target_value": None, "new_value": None, "reason": "r", **named}  # fmt: skip
+    judged = guarded(
         pl.DataFrame([said], schema=dict.fromkeys(said, pl.String)),
         cells(cell("new", **{"evidence": ["turn-2"], **new}), cell("old", **old)),
     )
@@ -98,9 +97,8 @@ def test_an_invented_target_has_no_effect():
         assert ruled(verdict, NEW, OLD, target_id=None) == ("none", missing)
 
 
-def test_keep_and_unjudged_have_no_effect():
+def test_keep_has_no_effect():
     assert ruled("keep", NEW, OLD, target_id=None) == ("none", None)
-    assert ruled("unjudged", NEW, OLD) == ("none", None)
 
 
 @pytest.mark.parametrize("verdict", ["updates", "corrects"])
@@ -256,18 +254,21 @@ def test_two_memories_of_one_property_may_change_in_another():
 
 PLAN: dict[str, object] = {
     **HABIT,
+    "cell_type": "task",
     "subject": "TLS certificate",
     "content": "The certificate must be renewed.",
 }
-DONE: dict[str, object] = {**PLAN, "content": "The certificate was renewed.", "event_time": day(20, 9)}
+DONE: dict[str, object] = {
+    **PLAN,
+    "cell_type": "fact",
+    "content": "The certificate was renewed.",
+    "event_time": day(20, 9),
+}
 NONE = {"subject": "", "attribute": ""}
-NO_PLAN = "the target is no plan of the same subject that came before"
 
 
-def test_a_plan_task_or_wish_ends_with_its_outcome_and_needs_no_attribute():
+def test_a_task_ends_with_its_outcome_and_needs_no_attribute():
     assert ruled("completes", DONE, PLAN, **NONE) == ("superseded", None)
-    bare = {**PLAN, "content": "Renewal of the certificate.", "cell_type": "task"}
-    assert ruled("completes", DONE, bare, **NONE) == ("superseded", None)
     named = {"subject": "site", "entities": ["TLS certificate (tool)"]}
     assert (
         ruled("completes", {**DONE, **named}, {**PLAN, **named, "subject": "Mara"}, **NONE)[0] == "superseded"
@@ -277,32 +278,17 @@ def test_a_plan_task_or_wish_ends_with_its_outcome_and_needs_no_attribute():
 @pytest.mark.parametrize(
     ("new", "old"),
     [
-        ({}, {"content": "The certificate is green."}),
+        ({}, {"cell_type": "fact"}),
         ({"subject": "oven"}, {}),
         ({"event_time": day(1)}, {}),
         ({"origin": "untrusted"}, {}),
         ({}, {"protected": True}),
     ],
 )
-def test_what_is_no_plan_or_no_outcome_of_it_stays(new, old):
+def test_what_is_no_task_or_no_outcome_of_it_stays(new, old):
     effect, note = ruled("completes", {**DONE, **new}, {**PLAN, **old}, **NONE)
     assert effect == "none"
     assert note
-
-
-def test_two_denials_of_the_same_in_other_words_confirm():
-    plain = {"subject": None, "attribute": None, "value": None}
-    new = {**plain, "content": "There is no kiln firing on a Friday after noon."}
-    old = {
-        **plain,
-        "content": "No firing on a Friday after noon, the team agreed on it, as the last rule says.",
-    }
-    assert ruled("confirms", new, old) == ("confirmed", None)
-    other = {**plain, "content": "The kiln burns oak, not pine."}
-    swapped = {**plain, "content": "The kiln burns pine, not oak."}
-    assert ruled("confirms", swapped, other) == ("contradiction", DIFFER)
-    reasoned = {**plain, "content": "The kiln burns no oak because pine is cheaper."}
-    assert ruled("confirms", reasoned, other) == ("contradiction", DIFFER)
 
 
 def test_confirms_needs_no_shared_subject():
@@ -402,9 +388,7 @@ def test_what_was_said_in_one_breath_is_a_list_and_no_change(verdict):
     ("new", "old"),
     [
         ("Deploys on Friday are not allowed, says the runbook.", "Deploys on Friday are allowed."),
-        ("The login no longer uses Redis, since the audit of May asked for it.", "The login uses Redis."),
         ("A hold lasts thirty minutes.", "A hold lasts forty minutes."),
-        ("Ana owns the deploy.", "Ben owns the deploy."),
     ],
 )
 def test_a_judge_that_confirms_the_opposite_or_another_value_in_words_is_not_believed(new, old):
@@ -413,104 +397,70 @@ def test_a_judge_that_confirms_the_opposite_or_another_value_in_words_is_not_bel
         assert ruled("confirms", {**plain, "content": one}, {**plain, "content": other})[0] == "contradiction"
 
 
-def test_people_that_each_side_knows_and_the_other_does_not_name_are_no_confirmation():
-    new = {"content": "Ana does the deploy of the shop.", "entities": ["Ana (person)"]}
-    old = {"content": "The deploy of the shop is what Ben does.", "entities": ["Ben (person)"]}
-    plain = {"subject": None, "attribute": None, "value": None}
-    assert ruled("confirms", {**plain, **new}, {**plain, **old}) == ("contradiction", DIFFER)
-    same = {"content": "Ana is who does the deploy of the shop.", "entities": []}
-    assert ruled("confirms", {**plain, **new}, {**plain, **same})[0] == "confirmed"
+# what proposes a pair
 
 
-# candidates
+def near(*hits: tuple[str, str, float | None, float]) -> pl.DataFrame:
+    return Near.of(pl.DataFrame(list(hits), schema=Near.names(), orient="row", schema_overrides=FLOATS))
 
 
-def queries(*ids: str) -> pl.DataFrame:
-    return pl.DataFrame(
-        {"query_index": range(len(ids)), "cell_id": ids}, schema_overrides={"query_index": pl.Int64}
+FLOATS = {"similarity": pl.Float64, "share": pl.Float64}
+
+
+def test_a_memory_is_asked_about_with_the_three_nearest_by_vector_and_by_words():
+    found = near(
+        ("n", "a", 0.5, 0.4), ("n", "b", 0.9, 0.3), ("n", "c", 0.8, 0.1), ("n", "d", 0.45, 0.4), ("n", "e", 0.5, 0.05)
+    )  # fmt: skip
+    assert near_enough(found, least=0.4)["target_id"].to_list() == ["b", "a", "c"]
+    words_alone = near(("n", "a", None, 0.3), ("n", "b", None, 0.1))
+    assert near_enough(words_alone, least=0.4)["target_id"].to_list() == ["a"]
+
+
+def test_what_claims_the_property_of_another_owner_is_no_pair():
+    known = cells(
+        *(cell(f"k{number}", valid_from=day(number)) for number in range(1, 6)), cell("x", user_id="ben")
     )
+    named = known.with_columns(property=pl.lit("kiln|heat"))
+    looked = cells(cell("n")).with_columns(property=pl.lit("kiln|heat"))
+    assert of_one_property(looked, named)["target_id"].to_list() == ["k5", "k4", "k3"]
 
 
-def found(column: str, *hits: tuple[int, str, float]) -> pl.DataFrame:
-    schema = {"query_index": pl.Int64, "cell_id": pl.String, column: pl.Float64}
-    return pl.DataFrame(list(hits), schema=schema, orient="row")
-
-
-def test_candidates_are_scored_by_the_sum_of_their_reciprocal_ranks():
-    near = found("similarity", (0, "a", 0.9), (0, "b", 0.8), (0, "c", 0.7))
-    matching = found("match_score", (0, "c", 12.0), (0, "d", 3.0))
-    fused = fuse_candidates(queries("n"), near, matching, k=8, rank_constant=60)
-    assert fused["cell_id"].to_list() == ["n"] * 4
-    scores = dict(fused.select("target_id", "score").rows())
-    assert scores == pytest.approx({"c": 1 / 63 + 1 / 61, "a": 1 / 61, "b": 1 / 62, "d": 1 / 62})
-    assert fused["target_id"].to_list() == ["c", "a", "b", "d"]
-    assert fused["similarity"].to_list() == [0.7, 0.9, 0.8, None]
-
-
-def test_a_memory_is_not_its_own_candidate_and_takes_no_rank():
-    near = found("similarity", (0, "n", 1.0), (0, "a", 0.9), (1, "n", 0.9), (1, "m", 1.0))
-    fused = fuse_candidates(queries("n", "m"), near, found("match_score"), k=8, rank_constant=0)
-    assert fused.select("cell_id", "target_id", "score").rows() == [("m", "n", 1.0), ("n", "a", 1.0)]
-
-
-def test_the_best_k_of_each_memory_remain():
-    near = found("similarity", *((0, f"t{number}", 1 - number / 10) for number in range(5)), (1, "z", 0.1))
-    fused = fuse_candidates(queries("n", "m"), near, found("match_score"), k=2, rank_constant=60)
-    assert fused.select("cell_id", "target_id").rows() == [("m", "z"), ("n", "t0"), ("n", "t1")]
-
-
-def candidates(*pairs: tuple[str, str, float]) -> pl.DataFrame:
-    schema = {"cell_id": pl.String, "target_id": pl.String, "score": pl.Float64}
-    return pl.DataFrame(list(pairs), schema=schema, orient="row").with_columns(similarity=pl.col("score"))
-
-
-def test_near_pairs_are_noted_once_from_the_threshold_on():
-    pairs = candidates(("b", "a", 0.8), ("a", "b", 0.8), ("a", "c", 0.7), ("a", "d", 0.699))
-    pairs = pl.concat(
-        [pairs, candidates(("a", "e", 0.9)).with_columns(similarity=pl.lit(None, dtype=pl.Float64))]
-    )
-    assert near_pairs(pairs, threshold=0.7).select("cell_id", "target_id").rows() == [("a", "b"), ("a", "c")]
+def test_a_pair_is_asked_once_whoever_is_named_first_and_never_over_an_owner():
+    three = cells(cell("old", valid_from=day(1)), cell("new", valid_from=day(9)), cell("x", user_id="ben"))
+    pairs = pl.DataFrame(
+        [("old", "new", "r"), ("new", "old", "r"), ("new", "x", "r")],
+        schema=["cell_id", "target_id", "reason"], orient="row",
+    )  # fmt: skip
+    asked = pl.DataFrame(schema={"cell_id": pl.String, "target_id": pl.String})
+    assert unasked(pairs, asked, three).select("cell_id", "target_id").rows() == [("new", "old")]
+    assert unasked(pairs, pairs.head(1).select("cell_id", "target_id"), three).is_empty()
 
 
 # pages
 
 
-def paged(pages: pl.DataFrame) -> list[list[str]]:
+def paged(*pairs: tuple[str, str], alone: str = "") -> list[list[str]]:
+    queue = pl.DataFrame(pairs, schema=dict.fromkeys(["cell_id", "target_id"], pl.String), orient="row")
+    pages = disjoint_pages(queue, alone=set(alone.split()))
     marked = pages.with_columns(name=pl.when("is_new").then(pl.format("*{}", "cell_id")).otherwise("cell_id"))
-    return marked.group_by("page", maintain_order=True).agg("name")["name"].to_list()
+    return marked.group_by("group", maintain_order=True).agg("name")["name"].to_list()
 
 
-def test_new_memories_that_share_a_candidate_or_name_each_other_stand_on_one_page():
-    pairs = candidates(("n1", "a", 0.9), ("n2", "a", 0.8), ("n3", "n2", 0.7), ("n4", "b", 0.6))
-    pages = build_pages(pairs, pl.Series(["n1", "n2", "n3", "n4"]), max_cells=5, group_cells=4)
-    assert paged(pages) == [["a", "*n1", "*n2", "*n3"], ["b", "*n4"]]
-
-
-def test_groups_that_do_not_fit_stay_apart_and_the_strongest_pair_goes_first():
-    pairs = candidates(("n1", "a", 0.9), ("n2", "a", 0.5), ("n2", "b", 0.9), ("n3", "b", 0.8))
-    pages = build_pages(pairs, pl.Series(["n1", "n2", "n3"]), max_cells=5, group_cells=4)
-    assert paged(pages) == [["a", "b", "*n2", "*n3"], ["a", "*n1"]]
-
-
-def test_a_page_is_filled_with_whole_groups_as_far_as_it_has_room():
-    pairs = candidates(("n1", "a", 0.9), ("n2", "b", 0.8), ("n3", "c", 0.7), ("n4", "d", 0.6))
-    pages = build_pages(pairs, pl.Series(["n1", "n2", "n3", "n4"]), max_cells=6, group_cells=3)
-    assert paged(pages) == [["a", "*n1", "b", "*n2", "c", "*n3"], ["d", "*n4"]]
-    assert pages.select("group", "cell_id").rows()[:4] == [(0, "a"), (0, "n1"), (1, "b"), (1, "n2")]
-
-
-def test_a_memory_without_candidates_gets_no_page():
-    assert paged(
-        build_pages(candidates(("n1", "a", 0.9)), pl.Series(["n1", "n2"]), max_cells=25, group_cells=25)
-    ) == [["a", "*n1"]]
-    assert build_pages(candidates(), pl.Series([], dtype=pl.String), max_cells=25, group_cells=25).is_empty()
-
-
-def test_a_page_never_holds_more_than_its_bound_even_for_one_memory():
-    pairs = candidates(*(("n", f"t{number:02}", 1 - number / 100) for number in range(30)))
-    assert paged(build_pages(pairs, pl.Series(["n"]), max_cells=4, group_cells=9)) == [
-        ["*n", "t00", "t01", "t02"]
+def test_pairs_that_share_a_memory_are_one_group_and_what_does_not_fit_waits_for_the_next_round():
+    assert paged(("n1", "a"), ("n2", "a"), ("n3", "n2"), ("n4", "b")) == [
+        ["a", "*n1", "*n2", "*n3"],
+        ["b", "*n4"],
     ]
+    many = [(f"n{number}", "a") for number in range(9)]
+    assert paged(*many) == [["a", *(f"*n{number}" for number in range(5))]]
+
+
+def test_a_memory_that_failed_before_is_asked_about_alone():
+    assert paged(("n1", "a"), ("n2", "a"), alone="n1") == [["a", "*n1"]], "the other waits for the next round"
+    pages = disjoint_pages(
+        pl.DataFrame([("n1", "a"), ("n2", "b")], schema=["cell_id", "target_id"], orient="row"), alone={"n1"}
+    )
+    assert pages["page"].n_unique() == 2
 
 
 # which of several memories that say the same stands for them
@@ -541,7 +491,7 @@ def test_what_was_said_on_a_known_day_stands_for_the_same_of_an_unknown_day():
     pairs = pairs_of(("known", "between", "updates"))
     elements = dict(stand_ins(pairs, same, cells(known, bare | undated, between)).rows())
     assert elements == {"known": "known", "bare": "known", "between": "between"}
-    assert exact_duplicates(cells(known, {**known, **undated, "cell_id": "a"})).rows() == [("a", "known")]
+    assert exact_repetitions(cells(known, {**known, **undated, "cell_id": "a"})).rows() == [("a", "known")]
 
 
 def test_the_end_of_a_value_of_an_unknown_day_is_known_only_if_the_next_came_after_its_file():
@@ -589,36 +539,8 @@ def test_what_three_say_alike_keeps_the_one_with_a_value_of_its_own():
     )
     pairs = [("hot", "plain"), ("late", "plain")]
     repeats = pl.DataFrame(pairs, schema=["cell_id", "target_id"], orient="row")
-    judged = repeats.with_columns(effect=pl.lit("confirmed"), guard_note=pl.lit(None, dtype=pl.String))
-    kept = keep_whole(judged, repeats, known)
-    assert kept["effect"].to_list() == ["confirmed", "elaborated"]
-    assert incomplete(repeats.head(1), known).is_empty()
-
-
-# what could be about the same
-
-
-@pytest.mark.parametrize(
-    ("later", "is_asked"),
-    [
-        ({"session_id": "other"}, True),
-        ({"session_id": "talk", "event_time": day(4)}, True),
-        ({"session_id": "talk"}, False),
-        ({"session_id": "talk", "cell_type": "task"}, True),
-    ],
-)
-def test_what_one_conversation_told_on_a_day_is_asked_about_only_where_its_words_are_close(
-    later: dict[str, object], *, is_asked: bool
-):
-    told = {"event_time": day(3), "session_id": "talk"}
-    one = cell("one", content="Signe bakes rye bread with caraway on Mondays.", **told)
-    two = cell("two", **{**told, "content": "Signe sold her sister some bread.", **later})
-    pair = pl.DataFrame(
-        {"cell_id": ["two"], "target_id": ["one"], "score": [0.5], "similarity": [0.5], "is_noted": [False]}
-    )
-    known = cells(one, two)
-    bounds = {"near_words": 0.6, "near_vectors": 0.45}
-    assert related(pair, known, word_weights(known), **bounds).height == int(is_asked)
+    left, more = complete(repeats, known)
+    assert (left.rows(), more.to_list()) == ([("hot", "plain")], ["late"])
 
 
 # which value holds
@@ -773,7 +695,7 @@ def test_of_exact_repetitions_of_one_owner_the_oldest_lives_on():
         cell("d", content_hash="other", event_time=day(1)),
         cell("e", content_hash="h", event_time=day(1), scope="project-shared"),
     )
-    assert exact_duplicates(four).rows() == [("a", "b")]
+    assert exact_repetitions(four).rows() == [("a", "b")]
 
 
 def judged(*pairs: tuple[str, str, str | None]) -> pl.DataFrame:

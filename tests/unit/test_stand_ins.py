@@ -11,8 +11,8 @@ from benchmarks.year_world import World
 NOT_OF_A_NIGHT = {"GivenAnswer", "JudgeAnswer", "ReaderAnswer"}
 """Answers that `benchmarks/answers.py` asks for."""
 
-RARE = {"ReviewAnswer", "TombstoneAnswer"}
-"""Answers about what was superseded or deleted, which the nights of `benchmarks/night.py` have none of."""
+RARE = {"TombstoneAnswer"}
+"""Answers about what was deleted, which the nights of `benchmarks/night.py` have none of."""
 
 
 @pytest.mark.parametrize(

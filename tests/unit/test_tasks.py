@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowwave.decay.tasks import task_state
+from slowwave.lifecycle.task_state import task_state
 from slowwave.schemas.moments import unknown_until
 
 TOLD = datetime(2026, 6, 1, tzinfo=UTC)

@@ -99,33 +99,6 @@ def _untangle(by_number: dict[int, ReconcileJudgement]) -> list[str]:
     return problems
 
 
-class ReviewAnswer(Answer):
-    """Whether one memory still holds after what it rests on changed."""
-
-    reason: Line = Field(description="One short sentence that names both values")
-    verdict: Literal["keep", "updates", "retires"]
-    change: int = Field(description="Number of the change that decides, 0 for keep")
-    subject: LineOrBlank = Field(description='Subject that both share, "" for keep')
-    attribute: LineOrBlank = Field(description='Attribute that both share, "" for keep')
-
-    def _problems(self) -> list[str]:
-        if self.verdict == "keep":
-            self.change, self.subject, self.attribute = 0, "", ""
-            return []
-        problems = []
-        if self.change == 0 or is_off(self.change, "change_numbers"):
-            problems.append(
-                f'verdict "{self.verdict}" needs the number of a change, not {self.change};'
-                f' use only {listed(of_page("change_numbers"))}, or write "keep" with change 0'
-            )
-        if not (self.subject and self.attribute):
-            problems.append(
-                f'verdict "{self.verdict}" needs the subject and attribute that the memory and the change share;'
-                ' if they share none, write "keep" with change 0'
-            )
-        return problems
-
-
 class PromoteAnswer(Answer):
     """Numbers of the memories that belong in core memory, most important first."""
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from slowwave.chains.values import side_by_side
-from slowwave.decay.retention import effective_confidence
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.ids import whole_ids
+from slowwave.lifecycle.retention import effective_confidence
 from slowwave.recall.conditions import PAST, as_they_stood, held, said_condition
 from slowwave.recall.lists.paging import EPOCH, Listed, cursor_of, place_in, read_page
 from slowwave.recall.lists.quotes import quotes_of
@@ -19,6 +18,7 @@ from slowwave.schemas.moments import latest_of
 from slowwave.schemas.requests import CellsRequest
 from slowwave.schemas.search import Filters
 from slowwave.store import Expr, Row, RowsQuery, Store, col, lit
+from slowwave.store.chains import side_by_side
 
 OTHERWISE_NAMED = {"turn_ids": "evidence", "topic_name": "topic_id"}
 """Fields of a memory in a list that a column of another name tells."""

@@ -10,12 +10,11 @@ from slowwave.home.core_memory import write_core
 from slowwave.home.hand_edits import ingest_hand_edits
 from slowwave.home.lock import writing
 from slowwave.home.lost_segments import waiting_segments
+from slowwave.home.stated_values import retire_at_once
 from slowwave.home.workspace import Workspace, vectors_or_none, wall_clock, workspace_of
 from slowwave.journal.changes import collapse
 from slowwave.journal.fold import fold
 from slowwave.recall.reader import Reader
-from slowwave.stages.reconcile.stated_values import retire_at_once
-from slowwave.stages.run import Stage
 
 Folded = Literal["folded", "busy", "failed"]
 
@@ -42,8 +41,7 @@ def fold_committed(
             work = Workspace(home, store, reader.embedder, clock=clock, is_short=True)
             with store.exactly():
                 work.apply_all()
-                run = Stage("reconcile", work, dry_run=False)
-                retire_at_once(run)
+                retire_at_once(work)
                 if ingest_hand_edits(work):
                     write_core(work)
                 note = embed(work)

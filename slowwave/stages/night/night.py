@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from ulid import ULID
 
-from slowwave.decay.measures import forgetting_of
 from slowwave.errors import ConfigError, NotFoundError
 from slowwave.home.lock import leasing, rewriting
 from slowwave.home.paths import Home, open_home
@@ -21,6 +20,7 @@ from slowwave.stages.night.story import tell_story
 from slowwave.stages.rebuild.rebuild import rebuild_store
 from slowwave.stages.run import PLAIN, Steps
 from slowwave.store import col, lit, open_store, remove_damaged, require_whole
+from slowwave.store.forgetting import forgetting_of
 
 LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "compress", "link"})
 """Stages that wait when the gate is closed; core memory then only drops lines that no longer hold."""

@@ -2,12 +2,12 @@
 
 import polars as pl
 
-from slowwave.decay.measures import fading_of
 from slowwave.home.workspace import Workspace
 from slowwave.journal.lookup import of_kind
 from slowwave.schemas.report import StoryPart
 from slowwave.stages.night.sentences import KINDS, fading_part, night_story, told_cells
 from slowwave.store import Expr, Store, col, lit, owned_by
+from slowwave.store.forgetting import fading_of
 
 IDS_A_READ = 2_000
 

@@ -4,7 +4,14 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from slowwave.decay.retention import DAY, days_until, effective_confidence, rate_of, reinforced, unused_days
+from slowwave.lifecycle.retention import (
+    DAY,
+    days_until,
+    effective_confidence,
+    rate_of,
+    reinforced,
+    unused_days,
+)
 from slowwave.schemas.report import Forgetting
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import DecaySettings, ForgetSettings

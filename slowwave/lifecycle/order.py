@@ -1,16 +1,17 @@
-"""The order of values: which memory supersedes which, the timeline of each chain, and confirmations.
+"""The order of values: which memory supersedes which, and the timeline of each chain.
 
 Which of several values holds now is computed from dates, never asked.
 """
 
-from datetime import datetime
-
 import polars as pl
 
+from slowwave.lifecycle.walker import connected
 from slowwave.schemas.choices import TRUST
 from slowwave.schemas.moments import are_unknown, days_of, latest_moments
-from slowwave.trust.origins import PERSON, rank_of
-from slowwave.walker import connected
+from slowwave.trust.origins import rank_of
+
+PAIR = ["cell_id", "target_id"]
+"""The columns that name a pair of memories."""
 
 AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
 """The order of cells on a page, oldest first."""
@@ -164,44 +165,6 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
                 .then(pl.format("outcome: {}; plan: {}", "now", "history"))
                 .otherwise(pl.format("now {}; previously {}", "now", "history"))
             ),
-        )
-        .sort("cell_id")
-    )
-
-
-def confirmations(
-    pairs: pl.DataFrame, cells: pl.DataFrame, cell_usage: pl.DataFrame, *, now: datetime
-) -> pl.DataFrame:
-    """New counts and joined evidence of cells that were said again.
-
-    `pairs` has `cell_id` (the survivor), `confirmed_by`, `evidence`, `origin` and `session_id` (of the
-    repetition), `cells` also the survivor's `session_id`. Only a person who says it in another conversation
-    confirms: a document, a tool or an assistant may say it as often as it likes, and adds its evidence alone. What
-    had confirmed a repetition counts on for the survivor. Returns one row a survivor.
-    """
-    before = cell_usage.select(confirmed_by="cell_id", said_before="confirmations")
-    counted = pairs.join(before, on="confirmed_by", how="left", maintain_order="left").join(
-        cells.select("cell_id", said_in="session_id"), on="cell_id", how="left", maintain_order="left"
-    )
-    is_independent = (pl.col("origin") == PERSON) & pl.col("session_id").ne_missing(pl.col("said_in"))
-    said = counted.group_by("cell_id").agg(
-        pl.col("confirmed_by").sort().str.join(" "),
-        said_count=pl.col("session_id").filter(is_independent).n_unique().cast(pl.Int64)
-        + pl.col("said_before").sum(),
-        is_confirmed=is_independent.any(),
-        said_evidence=pl.col("evidence").list.explode(keep_nulls=False, empty_as_null=False),
-    )
-    return (
-        said.join(cells.select("cell_id", "evidence"), on="cell_id", how="inner")
-        .join(cell_usage.select("cell_id", "confirmations", "last_accessed"), on="cell_id", how="inner")
-        .select(
-            "cell_id",
-            "confirmed_by",
-            confirmations=pl.col("confirmations") + pl.col("said_count"),
-            evidence=pl.col("evidence").list.set_union("said_evidence").list.sort(),
-            last_accessed=pl.when("is_confirmed")
-            .then(pl.max_horizontal("last_accessed", pl.lit(now)))
-            .otherwise("last_accessed"),
         )
         .sort("cell_id")
     )

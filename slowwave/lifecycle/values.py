@@ -5,17 +5,16 @@ Computed, never asked.
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache, reduce
-from operator import and_
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from slowwave.lifecycle.walker import ends
 from slowwave.schemas.moments import is_unknown, latest_of
-from slowwave.schemas.tables import OWNER
-from slowwave.store import Row, RowsQuery, Store, col, lit
 from slowwave.trust.origins import may_outdate
-from slowwave.walker import ends
+
+Row = dict[str, Any]
 
 Pair = frozenset[str]
 """The ids of two memories."""
@@ -45,28 +44,6 @@ VALUE_COLUMNS = (
     "prompt_version",
 )  # fmt: skip
 """Columns of `cells` by which values are compared."""
-
-
-STAND = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
-"""Contradictions of which both sides stand: open ones, and those that a person resolved as both valid."""
-
-
-def side_by_side(cell_ids: list[str]) -> RowsQuery:
-    """The standing contradictions of some memories."""
-    touches = col("cell_a").isin(cell_ids) | col("cell_b").isin(cell_ids)
-    return RowsQuery("contradictions", ("cell_a", "cell_b", "status"), touches & STAND)
-
-
-def doubted_and_both_valid(rows: Iterable[Row]) -> tuple[set[str], set[Pair]]:
-    """Memories in an open contradiction, and pairs of which both hold, from rows of `side_by_side`."""
-    doubted, both_valid = set[str](), set[Pair]()
-    for row in rows:
-        pair = frozenset((row["cell_a"], row["cell_b"]))
-        if row["status"] == "open":
-            doubted |= pair
-        else:
-            both_valid.add(pair)
-    return doubted, both_valid
 
 
 def compared_values(
@@ -132,30 +109,6 @@ def _compare(
             else:
                 undecided.add(frozenset((cell["cell_id"], later["cell_id"])))
         standing.append((value, cell))
-
-
-def rivals_of(store: Store, cell: Row) -> list[str]:
-    """Ids of the other living values of a memory's property that its value does not outdate by itself."""
-    if None in (cell["subject"], cell["attribute"], cell["value"]):
-        return []
-    owned = [col(name) == lit(cell[name]) for name in OWNER]
-    is_other = (col("status") == lit("active")) & (col("cell_id") != lit(cell["cell_id"]))
-    living, contradictions = store.find(
-        [
-            RowsQuery("cells", VALUE_COLUMNS, reduce(and_, [*owned, is_other])),
-            side_by_side([cell["cell_id"]]),
-        ]
-    )
-    _, both_valid = doubted_and_both_valid(contradictions)
-    return [
-        row["cell_id"]
-        for row in living
-        if None not in (row["subject"], row["attribute"], row["value"])
-        and all(plain_text(row[name]) == plain_text(cell[name]) for name in ATTRIBUTE)
-        and plain_text(row["value"]) != plain_text(cell["value"])
-        and frozenset((row["cell_id"], cell["cell_id"])) not in both_valid
-        and row["cell_id"] not in compared_values([cell, row], doubted=()).outdated
-    ]
 
 
 def former_values(

@@ -5,80 +5,87 @@ whose word may take whose place, says `compared_values`, as it does to every rea
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import polars as pl
 
-from slowwave.chains.values import (
-    ATTRIBUTE,
-    VALUE_COLUMNS,
-    Pair,
-    compared_values,
-    doubted_and_both_valid,
-    plain_text,
-    side_by_side,
-)
 from slowwave.home.core_memory import outdated_lines, write_core
+from slowwave.home.workspace import Workspace
+from slowwave.journal.catalogue import EventRows
+from slowwave.lifecycle.pairs import judgement_rows
+from slowwave.lifecycle.succession import Succession, succession
+from slowwave.lifecycle.values import ATTRIBUTE, VALUE_COLUMNS, Pair, compared_values, plain_text
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.tables import OWNER, REMEMBERED
-from slowwave.stages.asking import author_columns
-from slowwave.stages.reconcile.chain_plan import RETIRING, plan_chains
-from slowwave.stages.reconcile.pairs import judgement_rows
-from slowwave.stages.run import Stage
-from slowwave.store import Row, col, lit
+from slowwave.store import Row, StoreReader, col, lit
+from slowwave.store.chains import doubted_and_both_valid, flags, side_by_side, with_stored_chains
 from slowwave.trust.origins import is_told
 
 WHY = "said later of the same property"
+RETIRING = {"cell_id": pl.String, "target_id": pl.String, "verdict": pl.String}
+MADE_BY = [pl.lit(REMEMBERED).alias("prompt_version"), pl.lit(None, dtype=pl.String).alias("model")]
 
 
-def retire_former_values(run: Stage) -> list[str]:
-    """Supersede the values that stated ones outdate; return the projects where any was."""
+def stated_values(store: StoreReader, *, now: datetime) -> EventRows:
+    """Events by which the values that stated ones outdate are superseded; nothing where there is none."""
     active = col("status") == lit("active")
-    stated = run.store.rows("cells", ["value"], active & (col("prompt_version") == lit(REMEMBERED)))
+    stated = store.rows("cells", ["value"], active & (col("prompt_version") == lit(REMEMBERED)))
     if stated.drop_nulls().is_empty():
-        return []
-    known = run.store.rows("cells", [*OWNER, *VALUE_COLUMNS], active)
+        return {}
+    known = store.rows("cells", [*OWNER, *VALUE_COLUMNS], active)
     retiring = [
         row
         for claims in known.drop_nulls([*ATTRIBUTE, "value"]).partition_by(OWNER, maintain_order=True)
-        for row in _retiring(run, claims.rows(named=True))
+        for row in _retiring(store, claims.rows(named=True))
     ]
-    if not retiring:
-        return []
     pairs = pl.DataFrame(retiring, schema=RETIRING, orient="row")
-    plan = plan_chains(run, pairs, pairs.clear(), prompt_version=REMEMBERED)
-    if pairs["cell_id"].is_in(plan.superseded.implode()).any():
+    found = _succession(store, pairs, now=now)
+    if pairs["cell_id"].is_in(found.leaving.implode()).any():
         # by the dates of its chain a value holds later than the one that was stated: a judge's matter
-        pairs = pairs.filter(~pl.col("cell_id").is_in(plan.superseded.implode()))
-        plan = plan_chains(run, pairs, pairs.clear(), prompt_version=REMEMBERED)
-    owners = known.select(*OWNER, target_id="cell_id")
-    told = pairs.join(owners, on="target_id", how="inner").with_columns(
-        *author_columns(REMEMBERED), effect=pl.lit("superseded"), reason=pl.lit(WHY)
+        pairs = pairs.filter(~pl.col("cell_id").is_in(found.leaving.implode()))
+        found = _succession(store, pairs, now=now)
+    pairs = pairs.filter(~pl.col("cell_id").is_in(found.spared.implode()))
+    if pairs.is_empty():
+        return {}
+    leaving = store.by_key("cells", found.leaving)
+    told = pairs.join(known.select(*OWNER, target_id="cell_id"), on="target_id").with_columns(
+        *MADE_BY, effect=pl.lit("superseded"), reason=pl.lit(WHY)
     )
-    run.commit({"pair.judged": judgement_rows(told), **plan.events})
-    return told["project_id"].unique().sort().to_list()
+    gone = pl.concat([found.merged["cell_id"], found.leaving])
+    flagged = flags(store, leaving, gone=gone, why="was superseded")
+    return {"pair.judged": judgement_rows(told), **found.events, **flagged}
 
 
-def retire_at_once(run: Stage) -> None:
+def retire_at_once(work: Workspace) -> None:
     """The same as soon as somebody stated a value, with the lines of core memory that go with it."""
     is_new = (col("is_judged") == lit(value=False)) & (col("status") == lit("active"))
-    stated = run.store.rows("cells", ["value"], is_new & (col("prompt_version") == lit(REMEMBERED)))
+    stated = work.store.rows("cells", ["value"], is_new & (col("prompt_version") == lit(REMEMBERED)))
     if stated.drop_nulls().is_empty():
         return
-    projects = retire_former_values(run)
-    for project in projects:
-        run.commit(outdated_lines(run.store, run.settings.owner, project, now=run.now))
-    if projects:
-        write_core(run.workspace)
+    now = work.clock()
+    events = stated_values(work.store, now=now)
+    if not events:
+        return
+    work.commit_plan(events, now=now)
+    for project in events["pair.judged"]["project_id"].unique().sort():
+        work.commit_plan(outdated_lines(work.store, work.settings.owner, project, now=now), now=now)
+    write_core(work)
 
 
 # Inside
 
 
-def _retiring(run: Stage, claims: list[Row]) -> list[tuple[str, str, str]]:
+def _succession(store: StoreReader, pairs: pl.DataFrame, *, now: datetime) -> Succession:
+    chains = with_stored_chains(store, pairs, pairs.select("cell_id", "target_id").clear())
+    usage = store.by_key("cell_usage", chains.members["cell_id"])
+    return succession(chains, usage, now=now, made_by=MADE_BY)
+
+
+def _retiring(store: StoreReader, claims: list[Row]) -> list[tuple[str, str, str]]:
     """The pairs (`RETIRING`) of one owner's values: a stated one, and one that it outdates."""
     rows = {row["cell_id"]: row for row in claims}
-    (contradictions,) = run.store.find([side_by_side(list(rows))])
+    (contradictions,) = store.find([side_by_side(list(rows))])
     doubted, both_valid = doubted_and_both_valid(contradictions)
     decided = _decided_since(
         rows, [frozenset((row["cell_a"], row["cell_b"])) for row in contradictions if row["status"] == "open"]

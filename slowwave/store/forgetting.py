@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from slowwave.decay.fading import fading, false_forgetting
+from slowwave.lifecycle.fading import fading, false_forgetting
 from slowwave.schemas.report import Forgetting
 from slowwave.settings.groups import DecaySettings, ForgetSettings
 from slowwave.store.conditions import col, lit

@@ -5,15 +5,16 @@ held in between, the later ones begin a new stretch of the timeline: "100, then 
 not two. So what is believed does not depend on the order in which the memories came in.
 """
 
+from datetime import datetime
+
 import polars as pl
 
-from slowwave.chains.stored import PAIR
-from slowwave.chains.timelines import HOLDING_ORDER, held_from
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.language.text import days_and_months, names, numbers, plain_value, without_telling_date, words
+from slowwave.lifecycle.order import HOLDING_ORDER, PAIR, held_from
+from slowwave.lifecycle.walker import connected
 from slowwave.schemas.moments import are_unknown, first_of
-from slowwave.trust.origins import rank_of
-from slowwave.walker import connected
+from slowwave.trust.origins import PERSON, rank_of
 
 WORDS_THAT_COUNT = 4
 """Telling words that one text must have more for being the richer one: a word more or less is only another wording."""
@@ -70,6 +71,18 @@ def incomplete(repeats: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     )
     left = pl.col("values").list.set_difference("held").list.len()
     return sides.filter(left > 0).select("cell_id").sort("cell_id")
+
+
+def complete(repeats: pl.DataFrame, cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """The repetitions by which no value is lost, and the ids of the memories that say more than the others.
+
+    Two by two memories may say the same where three, each with a value of its own, do not.
+    """
+    left, lost = repeats, pl.Series("cell_id", [], dtype=pl.String)
+    while (more := incomplete(left, cells)["cell_id"]).len():
+        lost = pl.concat([lost, more])
+        left = repeats.filter(~pl.any_horizontal(pl.col(PAIR).is_in(lost.implode())))
+    return left, lost
 
 
 def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -160,5 +173,43 @@ def inherited(merged: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
             *(pl.max_horizontal(name, f"{name}_gained").alias(name) for name in times),
         )
         .select(cell_usage.columns)
+        .sort("cell_id")
+    )
+
+
+def confirmations(
+    pairs: pl.DataFrame, cells: pl.DataFrame, cell_usage: pl.DataFrame, *, now: datetime
+) -> pl.DataFrame:
+    """New counts and joined evidence of cells that were said again.
+
+    `pairs` has `cell_id` (the survivor), `confirmed_by`, `evidence`, `origin` and `session_id` (of the
+    repetition), `cells` also the survivor's `session_id`. Only a person who says it in another conversation
+    confirms: a document, a tool or an assistant may say it as often as it likes, and adds its evidence alone. What
+    had confirmed a repetition counts on for the survivor. Returns one row a survivor.
+    """
+    before = cell_usage.select(confirmed_by="cell_id", said_before="confirmations")
+    counted = pairs.join(before, on="confirmed_by", how="left", maintain_order="left").join(
+        cells.select("cell_id", said_in="session_id"), on="cell_id", how="left", maintain_order="left"
+    )
+    is_independent = (pl.col("origin") == PERSON) & pl.col("session_id").ne_missing(pl.col("said_in"))
+    said = counted.group_by("cell_id").agg(
+        pl.col("confirmed_by").sort().str.join(" "),
+        said_count=pl.col("session_id").filter(is_independent).n_unique().cast(pl.Int64)
+        + pl.col("said_before").sum(),
+        is_confirmed=is_independent.any(),
+        said_evidence=pl.col("evidence").list.explode(keep_nulls=False, empty_as_null=False),
+    )
+    return (
+        said.join(cells.select("cell_id", "evidence"), on="cell_id", how="inner")
+        .join(cell_usage.select("cell_id", "confirmations", "last_accessed"), on="cell_id", how="inner")
+        .select(
+            "cell_id",
+            "confirmed_by",
+            confirmations=pl.col("confirmations") + pl.col("said_count"),
+            evidence=pl.col("evidence").list.set_union("said_evidence").list.sort(),
+            last_accessed=pl.when("is_confirmed")
+            .then(pl.max_horizontal("last_accessed", pl.lit(now)))
+            .otherwise("last_accessed"),
+        )
         .sort("cell_id")
     )

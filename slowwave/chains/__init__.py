@@ -1,1 +1,0 @@
-"""Chains of memories that superseded each other: read once, followed by one walker."""

@@ -1,1 +1,0 @@
-"""Decay: retention as a formula, what fades when, and what forgetting did. Nothing here writes."""

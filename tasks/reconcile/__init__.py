@@ -1,0 +1,1 @@
+"""Reconcile: similarity proposes pairs, a model judges, structure guards, dates order."""
