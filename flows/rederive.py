@@ -1,4 +1,4 @@
-"""Rederive: today's prompts and models over the raw record, beside the living memory, to compare and switch to."""
+"""Rederive: the memory derived again with today's prompts and models, to compare with the living one and switch to."""
 
 import time
 
@@ -12,24 +12,20 @@ from flows.forget import forget
 from flows.link import link
 from flows.promote import promote
 from flows.reconcile import reconcile
-from slowwave.rederive.act import act
-from slowwave.rederive.beside import open_derivation
-from slowwave.rederive.carry import carry_edits
-from slowwave.rederive.derive import finish, is_read, tell_cost
-from slowwave.rederive.pages import SHOWN_LINES, headline, markdown
-from slowwave.rederive.record import take_record
-from slowwave.schemas.derivation import Derivation, RederiveAction
+from slowwave.schemas.derivation import SHOWN_LINES, Derivation, RederiveAction, page
 from slowwave.stages.night.night import maintain
-from tasks.step import call, publish_page, run_name, steps
+from slowwave.stages.night.report import plain
+from tasks.rederive.difference import find_matches
+from tasks.rederive.rederive import drop, estimate, finish, is_read, open_derivation, show, switch
+from tasks.rederive.replay import find_edits, is_edited, replay_edits, replay_record
+from tasks.step import call, publish_page, run_name
 
 STAGES = (cluster, reconcile, consolidate, compress, link, forget, promote)
 
 
 @flow(name="rederive", flow_run_name=run_name)
 def rederive(home: str = "", action: RederiveAction = "derive", dry_run: bool = False) -> Derivation:
-    """Derives the memory again beside the living one, which serves meanwhile; then shows, switches or drops it.
-
-    A run that was stopped, killed or out of budget goes on where it stood when it is started again.
+    """Derives the memory again in a home of its own, while the living one serves; then shows, switches or drops it.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
@@ -37,18 +33,23 @@ def rederive(home: str = "", action: RederiveAction = "derive", dry_run: bool = 
         dry_run: Only say what the action would do; for derive, what it would cost.
     """
     started = time.monotonic()
-    if action != "derive" or dry_run:
-        found = act(home, action, dry_run=dry_run)
+    if action == "show":
+        found = show(home)
+    elif action != "derive":
+        found = (switch if action == "switch" else drop)(home, dry_run=dry_run)
+    elif dry_run:
+        found = estimate(home)
     else:
-        with open_derivation(home, steps=steps()) as work:
-            waits = tell_cost(work)
-            take_record(work)
+        with open_derivation(home) as work:
+            replay_record(work)
             work.night.stages.append(call(extract, home=work.folder))
-            edits = carry_edits(work) if is_read(work) else []
-            for flow_of_stage in STAGES if is_read(work) else ():
-                work.night.stages.append(call(flow_of_stage, home=work.folder, dry_run=False))
-            edits = carry_edits(work) if is_read(work) else edits  # episodes are told by now
+            if is_read(work) and not is_edited(work):
+                edits = find_edits(work)
+                matched = find_matches(work.living_store, work.store)
+                replay_edits(work, edits, matched)
+            for stage in STAGES if is_read(work) else ():
+                work.night.stages.append(call(stage, home=work.folder, dry_run=False))
             maintain(work.night)
-            found = finish(work, edits, waits, seconds=time.monotonic() - started)
-    publish_page(markdown(found, most=SHOWN_LINES), key="rederive-report", headline=headline(found))
+            found = finish(work, seconds=time.monotonic() - started)
+    publish_page(page(found, safe=plain, most=SHOWN_LINES), key="rederive-report", headline=found.headline)
     return found

@@ -341,16 +341,6 @@ class EditSettings(Group):
     )
 
 
-class RederiveSettings(Group):
-    """A derivation beside the living memory, and what counts as the same memory in both."""
-
-    counterpart_score: Share = setting(
-        0.45,
-        "Score from which a memory of the derivation counts as saying what a living one says: common words, common "
-        "turns, the same subject and attribute.",
-    )
-
-
 class PromoteSettings(Group):
     """Core memory."""
 

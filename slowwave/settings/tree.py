@@ -34,7 +34,6 @@ from slowwave.settings.groups import (
     PromoteSettings,
     ReconcileSettings,
     RecordSettings,
-    RederiveSettings,
     ScopeSettings,
     StoreSettings,
 )
@@ -120,7 +119,6 @@ class Settings(BaseSettings):
     record: RecordSettings = RecordSettings()
     watch: WatchSettings = WatchSettings()
     promote: PromoteSettings = PromoteSettings()
-    rederive: RederiveSettings = RederiveSettings()
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()

@@ -35,7 +35,7 @@ import os, signal, sys
 from pathlib import Path
 from flows.rederive import rederive
 from slowwave.journal.segments import Journal
-import slowwave.rederive.switch as switch
+import tasks.rederive.rederive as room
 
 home, action, moment = sys.argv[1:4]
 
@@ -52,15 +52,16 @@ def counted(journal, events, *, now):
         Counted.left -= 1
         if Counted.left == 0:
             dies()
-    if moment == "after the commit" and "derivation.switched" in events["kind"].to_list():
+    is_living = journal.root.parent.name != "rederived"
+    if moment == "after the commit" and is_living and "derivation.switched" in events["kind"].to_list():
         dies()
     return done
 
 Journal.commit = counted
 if moment == "before the commit":
-    switch.refresh_vectors = dies
+    room._own_events = dies
 if moment == "while it is removed":
-    switch.remove = lambda side: ((side.root / "derivation.json").rename(side.root / "gone.json"), dies())
+    room.remove = lambda side: ((side.root / "derivation.json").rename(side.root / "gone.json"), dies())
 rederive.fn(home=home, action=action)
 """
 

@@ -21,8 +21,7 @@ from slowwave.errors import BusyError, ConfigError, InputError, NotFoundError
 from slowwave.home.derivation import beside
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
-from slowwave.rederive.pages import markdown
-from slowwave.schemas.derivation import Derivation
+from slowwave.schemas.derivation import Derivation, page
 from tests.integration.test_locks import another_writer
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
@@ -320,8 +319,8 @@ def test_a_long_difference_is_cut_on_the_page_and_whole_in_the_file(derived):
     assert found.diff is not None
     one = found.diff.memories[0].model_copy(update={"difference": "gained"})
     many = found.model_copy(update={"diff": found.diff.model_copy(update={"memories": [one] * 50})})
-    assert "and 30 more" in markdown(many, most=20)
-    assert "more" not in markdown(many).split("Gained: no memory", 1)[1]
+    assert "and 30 more" in page(many, safe=str, most=20)
+    assert "more" not in page(many, safe=str).split("Gained: no memory", 1)[1]
 
 
 # the end, and what is refused

@@ -85,12 +85,11 @@ def run_rederive(home: str | None, action: "RederiveAction", *, dry_run: bool) -
 
     folder = str(_prepared(home))
     from flows.rederive import rederive
-    from slowwave.rederive.pages import estimate_line
 
     if action == "derive" and not dry_run:
         waits = rederive.fn(home=folder, dry_run=True).estimate
         if waits is not None:
-            say(estimate_line(waits))
+            say(waits.line)
     with progress_bars():
         return rederive.fn(home=folder, action=action, dry_run=dry_run)
 

@@ -1,0 +1,318 @@
+"""A derivation from its beginning to its end: open it or go on, say what it costs, show it, switch to it, drop it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import polars as pl
+from ulid import ULID
+
+from slowwave.errors import ConfigError, InputError, NotFoundError
+from slowwave.home.core_memory import write_core
+from slowwave.home.derivation import (
+    DerivationState,
+    beside,
+    clear_switched,
+    drop_derivation,
+    read_state,
+    remove,
+    write_state,
+)
+from slowwave.home.lock import leasing, rewriting
+from slowwave.home.paths import Home, open_home
+from slowwave.home.workspace import Workspace, open_workspace, workspace_of
+from slowwave.journal.catalogue import CATALOGUE, EventRows, encode, rows_of
+from slowwave.journal.derivations import SWITCHED
+from slowwave.language.tokens import count_tokens
+from slowwave.lifecycle.retention import fold_usage
+from slowwave.models.prompts import prompt_files
+from slowwave.schemas.derivation import Derivation, Estimate, page
+from slowwave.schemas.report import AWAY
+from slowwave.schemas.tables import shaped
+from slowwave.stages.asking import SPENT
+from slowwave.stages.night.night import open_night, record
+from slowwave.stages.night.report import plain
+from slowwave.store import Store, col, lit, open_store
+from slowwave.whole_file import write_whole
+from tasks.decay import commit_spooled_usage
+from tasks.rederive.difference import compare, find_matches
+from tasks.rederive.replay import COPIED, DECISIONS, MARKS, Rederiving, news_since
+from tasks.step import StageRun, step, steps
+
+NONE_THERE = "there is no derivation of this memory: `slowwave rederive` makes one"
+SHARED = ["turn.recorded", "source.recorded"]
+"""Kinds of events that the living journal has already: a switch does not commit them again."""
+
+
+@contextmanager
+def open_derivation(home: str) -> Iterator[Rederiving]:
+    """The derivation of a home under a lease of its own, made where there is none: the living home stays free.
+
+    New turns are taken in by a derivation that goes on. After a new edit or deletion it begins anew, since judges and
+    summaries have seen the memories as they were; the answers that it paid for come from the cache.
+
+    Raises:
+        NotFoundError: there is nothing to derive from.
+        ConfigError: there is no language model, or it cannot be used as configured.
+        BusyError: another run works on the derivation.
+    """
+    living = open_home(home)
+    _require_record(living)
+    side = beside(living)
+    with leasing(side):
+        clear_switched(living)
+        state = read_state(side)
+        if state is None or {*news_since(living.journal, state.taken)} & {"cell.deleted", *MARKS, *DECISIONS}:
+            remove(side)
+            state = None
+        for name in ("slowwave.toml", "calibration.json"):  # it is also searched as a home of its own
+            if (living.root / name).is_file():
+                write_whole(side.root / name, (living.root / name).read_bytes(), mode=0o600)
+        with (
+            open_workspace(side) as workspace,
+            open_night(str(side.root), dry_run=False, steps=steps()) as night,
+        ):
+            if state is None:
+                started = workspace.clock()
+                state = DerivationState(derivation_id=str(ULID.from_datetime(started)), started_at=started)
+                mark = rows_of(SWITCHED, [{"derivation_id": state.derivation_id}])
+                workspace.commit(
+                    encode(SWITCHED, mark), started
+                )  # the first event of the segment that a switch commits
+                write_state(side, state)
+            yield Rederiving(living, night, state)
+
+
+@step
+def estimate(home: str) -> Derivation:
+    """The work that waits before a derivation is whole, and its cost; nothing is made.
+
+    Raises:
+        NotFoundError: there is nothing to derive from.
+        ConfigError: there is no language model.
+    """
+    living = open_home(home)
+    _require_record(living)
+    state = read_state(beside(living))
+    derived = open_store(beside(living).store_root) if state is not None else None
+    return Derivation(
+        action="derive",
+        derivation_id=state.derivation_id if state else None,
+        dry_run=True,
+        started_at=state.started_at if state else None,
+        estimate=_cost(open_store(living.store_root), derived, page_tokens=living.settings.night.page_tokens),
+        notes=_news(living, state) if state else [],
+    )
+
+
+def is_read(work: Rederiving) -> bool:
+    """Return whether every page was asked about; the other stages wait for that."""
+    return _waiting_count(work.store) == 0
+
+
+@step
+def finish(work: Rederiving, *, seconds: float) -> Derivation:
+    """Ends a run: what it did and cost, and how the derivation differs from the living memory."""
+    night = record(work.night, seconds=seconds)
+    is_cut_short = any({AWAY, SPENT} & stage.rejected.keys() for stage in night.stages)
+    work.note(is_whole=is_read(work) and not is_cut_short)
+    found = _compared(work.living, work.state, work.store)
+    return found.model_copy(update={"action": "derive", "night": night})
+
+
+@step
+def show(home: str) -> Derivation:
+    """The derivation and the living memory, as both are now.
+
+    Raises:
+        NotFoundError: there is no derivation.
+    """
+    living = open_home(home)
+    state = _state_of(living)
+    return _compared(living, state, open_store(beside(living).store_root))
+
+
+@step
+def drop(home: str, *, dry_run: bool) -> Derivation:
+    """Removes the derivation, a damaged one too; the living memory stays as it is.
+
+    Raises:
+        NotFoundError: there is none.
+        BusyError: a run works on it.
+    """
+    living = open_home(home)
+    side = beside(living)
+    if not side.root.is_dir():
+        raise NotFoundError(NONE_THERE)
+    try:
+        state = read_state(side)
+    except ConfigError:
+        state = None
+    if not dry_run:
+        drop_derivation(living)
+    named = state.derivation_id if state else None
+    return Derivation(
+        action="drop", derivation_id=named, dry_run=dry_run, notes=["the living memory is as it was"]
+    )
+
+
+@step
+def switch(home: str, *, dry_run: bool) -> Derivation:
+    """Puts the derivation in the place of the living memory by one segment; a dry run only says whether it could.
+
+    That segment is the commit point: killed before it, nothing has changed; killed after it, the next writer folds the
+    journal as this one would have.
+
+    Raises:
+        NotFoundError: there is no derivation.
+        InputError: the derivation is not whole, or something came in since: run `slowwave rederive` again.
+        BusyError: a run works on either of them.
+    """
+    living = open_home(home)
+    side, _ = beside(living), _state_of(living)
+    with open_workspace(living, is_alone=True) as work, rewriting(side):
+        state = _state_of(living)
+        derived = workspace_of(side, clock=work.clock)
+        _refuse_unfinished(living, state, derived.store)
+        if not dry_run:
+            commit_spooled_usage(StageRun("switch", work, dry_run=False, steps=steps()))
+            derived.commit_plan(use_of(work.store, derived.store))
+            work.home.journal.commit(_own_events(derived), now=work.clock())
+            work.apply_all()  # a new generation of the store: readers find the old memory until it is whole
+            work.refresh_vectors()
+            write_core(work)
+            remove(side)
+    if not dry_run:
+        drop_derivation(living)
+    since = "`slowwave rebuild` gives this memory from now on; what was derived before stays in the journal"
+    return Derivation(
+        action="switch",
+        derivation_id=state.derivation_id,
+        dry_run=dry_run,
+        started_at=state.started_at,
+        is_whole=True,
+        notes=["it could take the memory's place" if dry_run else since],
+    )
+
+
+def _own_events(derived: Workspace) -> pl.DataFrame:
+    """The events of a derivation: the switch, with which its journal begins, and all but what the living one has."""
+    scan = derived.home.journal.scan()
+    if scan.problems:
+        raise ConfigError(
+            f"the derivation's journal is damaged at {scan.problems[0].path}: drop it and begin again"
+        )
+    return scan.events.filter(~pl.col("kind").is_in(SHARED)).select(COPIED)
+
+
+def use_of(living: Store, derived: Store) -> EventRows:
+    """Events by which memories of the derivation fade as those that they are found as; no use counts twice.
+
+    Counts of several old memories add up, and the newest use of them counts.
+    """
+    best = find_matches(living, derived).unique("cell_id", keep="first", maintain_order=True)
+    old, new = living.rows("cell_usage"), derived.rows("cell_usage")
+    counted = pl.concat([fold_usage(living.rows("usage", where=col("folded_at").is_null()), old), old])
+    found = counted.unique("cell_id", keep="first").join(best, on="cell_id", how="left")
+    # an episode has the id of its conversation in both
+    ids = found.with_columns(cell_id=pl.coalesce("new_id", "cell_id"))
+    sums = ["retrieval_count", "citation_count", "ignore_count", "revived_count"]
+    rows = (
+        ids.group_by("cell_id")
+        .agg(pl.col(sums).sum(), pl.col("last_accessed", "retrieved_at", "confirmations").max())
+        .join(new.select("cell_id", said="confirmations"), on="cell_id", how="inner")
+        .with_columns(confirmations=pl.max_horizontal("confirmations", "said"))
+    )
+    return {
+        "cell_usage.folded": shaped(rows.sort("cell_id"), CATALOGUE["cell_usage.folded"].payload),
+        "usage.folded": living.rows("usage", ["usage_id"]).sort("usage_id"),
+    }
+
+
+def _require_record(living: Home) -> None:
+    open_store(living.store_root)  # raises where there is no memory
+    if living.settings.llm.provider == "none":
+        raise ConfigError(
+            "rederive asks a language model, and the settings name none: set llm.provider and llm.model "
+            "(docs/settings.md). Without one it could only keep conversations as they were said."
+        )
+
+
+def _state_of(living: Home) -> DerivationState:
+    if clear_switched(living):
+        drop_derivation(living)
+        raise NotFoundError(
+            "this derivation took the memory's place already; what a kill had left of it is gone now"
+        )
+    state = read_state(beside(living))
+    if state is None:
+        raise NotFoundError(NONE_THERE)
+    return state
+
+
+def _refuse_unfinished(living: Home, state: DerivationState, derived: Store) -> None:
+    if not state.is_whole or _waiting_count(derived):
+        raise InputError(
+            f"the derivation is not whole ({_waiting_count(derived)} pages wait): run `slowwave rederive` again, it "
+            "goes on from there, then switch"
+        )
+    if came := news_since(living.journal, state.taken):
+        told = ", ".join(f"{count} {CATALOGUE[kind].title}" for kind, count in came.items())
+        raise InputError(
+            f"the memory changed since ({told}): run `slowwave rederive` again to catch up, then switch"
+        )
+
+
+def _compared(living: Home, state: DerivationState, derived: Store) -> Derivation:
+    """A derivation with its difference, which is also written whole to a file in its folder."""
+    store, file = open_store(living.store_root), beside(living).root / "difference.md"
+    ready = (
+        "search it as a home of its own; `slowwave rederive --switch` puts it in place, `--drop` removes it"
+    )
+    waits = (
+        f"it is not whole yet ({_waiting_count(derived)} pages wait): `slowwave rederive` goes on from there"
+    )
+    found = Derivation(
+        action="show",
+        derivation_id=state.derivation_id,
+        started_at=state.started_at,
+        is_whole=state.is_whole,
+        diff=compare(store, derived, state.edits or []),
+        file=str(file),
+        notes=[ready if state.is_whole else waits, *_news(living, state)],
+    )
+    write_whole(file, page(found, safe=plain), is_durable=False)
+    return found
+
+
+def _news(living: Home, state: DerivationState) -> list[str]:
+    came = sum(news_since(living.journal, state.taken).values())
+    return [f"{came} turns and edits came in since: `slowwave rederive` takes them in, too"] if came else []
+
+
+def _waiting_count(derived: Store) -> int:
+    """Chunks without an answer; those whose answers could not be used are left to the nights after."""
+    return derived.count("chunks", col("status") == lit("pending"))
+
+
+def _cost(living: Store, derived: Store | None, *, page_tokens: int) -> Estimate:
+    """What a derivation has not read yet of the chunks that the living memory has, and its tokens."""
+    columns = ["chunk_id", "session_id", "token_count", "turn_ids", "status"]
+    chunks = living.rows("chunks", columns)
+    done = (
+        derived.rows("chunks", ["chunk_id"], col("status") != lit("pending")) if derived else chunks.clear()
+    )
+    new = chunks.join(done, on="chunk_id", how="anti")
+    pages = (
+        new.group_by("session_id")
+        .agg((pl.col("token_count").sum() / page_tokens).ceil())["token_count"]
+        .sum()
+    )
+    read = chunks.filter(pl.col("status").is_in(["extracted", "gated_out"])).height
+    nights = living.rows("nights", ["token_count"], col("token_count") > lit(0))["token_count"]
+    (instructions,) = count_tokens([prompt_files()["extract_cells"].system])
+    return Estimate(
+        turns=new["turn_ids"].explode().drop_nulls().n_unique(),
+        pages=int(pages),
+        least_tokens=int(new["token_count"].sum() + pages * instructions),
+        likely_tokens=round(nights.sum() * new.height / read) if len(nights) and read else None,
+    )

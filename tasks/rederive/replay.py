@@ -1,0 +1,282 @@
+"""Replay of what came in and of what persons did to it, from a living memory into its derivation.
+
+Both are events of the living journal. Raw ones are copied as they are. Those of an edit are copied with the
+ids of the memories that it finds in the derivation (`Matches`). A deletion needs nothing more: its tombstone is copied,
+and extract keeps such memories out.
+"""
+
+import polars as pl
+from pandera.typing.polars import DataFrame
+
+from slowwave.edits.forget import WHY as DELETED
+from slowwave.edits.resolve import TAKEN_BACK
+from slowwave.home.derivation import DerivationState, write_state
+from slowwave.home.paths import Home
+from slowwave.journal.derivations import in_force, is_statement, last_switch
+from slowwave.journal.lookup import mentioning
+from slowwave.journal.segments import Journal
+from slowwave.progress import progress
+from slowwave.schemas.derivation import CarriedEdit
+from slowwave.schemas.table_parts import Timestamp, nullable
+from slowwave.schemas.tables import REMEMBERED, STATED
+from slowwave.stages.ingest.vector_space import compute_vectors
+from slowwave.stages.night.night import Night
+from slowwave.store import Store, col, open_store
+from slowwave.store.chains import PERSON
+from tasks.frames import Frame
+from tasks.rederive.difference import Matches
+from tasks.step import open_stage, step
+
+COPIED = ["kind", "payload", "version", "recorded_at"]
+"""Columns of a scanned event that another segment takes over."""
+
+RAW = [
+    "turn.recorded", "source.recorded", "chunk.cut", "cell.deleted", "cell.readmitted", "cell.dated", "cell.erased",
+    "turn.erased", "space.fitted",
+]  # fmt: skip
+"""Kinds of events that are copied, next to statements: what came in, what was deleted, and the vector space."""
+
+MARKS = ["cell.protected", "core.struck", "cell.restored"]
+DECISIONS = ["pair.judged", "contradiction.opened"]
+FOLLOWING = ["cell.superseded", "cell.succeeded"]
+"""Kinds of events of edits: those of persons alone, those that say who decided, and what follows from a decision."""
+
+NAMES = {
+    "cell.protected": "confirmed",
+    "core.struck": "struck",
+    "pair.judged": "corrected",
+    "contradiction.opened": "disputed",
+}
+"""The edits that the difference lists, by the event that says them."""
+
+NOT_FOUND = "not carried: no memory of the derivation rests on its turns and says the same"
+
+
+class Rederiving:
+    """A derivation under way: the living home, the night over the derivation, and how far it got.
+
+    A plain class and no dataclass: Prefect looks into the fields of a dataclass that is handed to a task.
+    """
+
+    def __init__(self, living: Home, night: Night, state: DerivationState) -> None:
+        self.living = living
+        self.living_store = open_store(living.store_root)
+        self.night = night
+        self.state = state
+
+    @property
+    def folder(self) -> str:
+        """The home of the derivation, for the flows of its stages."""
+        return str(self.night.workspace.home.root)
+
+    @property
+    def store(self) -> Store:
+        """The store of the derivation."""
+        return self.night.workspace.store
+
+    def note(self, **changed: object) -> None:
+        """Writes down how far it got."""
+        self.state = self.state.model_copy(update=changed)
+        write_state(self.night.workspace.home, self.state)
+
+
+class Edits(Frame):
+    """Events of edits in their order, with the memory that each speaks for and, in a decision, the other one."""
+
+    kind: str
+    payload: str
+    version: int
+    recorded_at: Timestamp
+    cell_id: str
+    target_id: str = nullable()
+
+
+@step
+def replay_record(work: Rederiving) -> None:
+    """Copies the raw events of segments that are new since the last time, portion by portion.
+
+    A segment that no writer has applied waits for the next time: edits are looked up in the living store.
+    """
+    with open_stage("replay", home=work.folder) as run:
+        waiting = sorted(work.living_store.applied_segments() - set(work.state.taken))
+        journal = work.living.journal
+        switch = last_switch(journal, journal.segment_ids())
+        for part in journal.portions(waiting):
+            events = raw_events(in_force(journal.read(part).events, switch))
+            run.steps.commit(run.workspace, events.select(COPIED), run.now)
+            run.count(**dict(events.group_by("kind").len().sort("kind").iter_rows()))
+            work.note(taken=[*work.state.taken, *part], is_whole=False)
+            run.report.rows_in += len(part)
+            progress("replay", run.report.rows_in, len(waiting))
+        compute_vectors(run)
+    work.night.stages.append(run.report)
+
+
+def raw_events(events: pl.DataFrame) -> pl.DataFrame:
+    """The scanned events that a derivation starts from."""
+    return events.filter(pl.col("kind").is_in(RAW) | is_statement())
+
+
+def news_since(journal: Journal, taken: list[str]) -> dict[str, int]:
+    """Raw events and edits in the segments that a derivation has not taken, counted by kind."""
+    events = journal.read(sorted({*journal.segment_ids()} - set(taken))).events
+    news = pl.concat([raw_events(events).select(COPIED), edits_of(events).select(COPIED)])
+    return dict(news.filter(pl.col("kind") != "space.fitted").group_by("kind").len().sort("kind").iter_rows())
+
+
+def is_edited(work: Rederiving) -> bool:
+    """Return whether the edits were replayed: once, before anything is judged or written from the memories."""
+    return work.state.edits is not None
+
+
+@step
+def find_edits(work: Rederiving) -> DataFrame[Edits]:
+    """The edits of what the living store still holds, in the segments that were taken."""
+    journal = work.living.journal
+    switch = last_switch(journal, journal.segment_ids())
+    parts = [
+        edits_of(in_force(journal.read(part).events, switch)) for part in journal.portions(work.state.taken)
+    ]
+    edits = pl.concat([edits_of(journal.read([]).events), *parts])
+    living = work.living_store.by_key("cells", edits["cell_id"], ["cell_id"])
+    return Edits.of(edits.join(living, on="cell_id", how="semi", maintain_order="left"))
+
+
+def edits_of(events: pl.DataFrame) -> pl.DataFrame:
+    """The events of edits among scanned events, with the columns of `Edits`: by persons, and by assistants by hand."""
+    names = ["cell_id", "superseded_by", "cell_a", "target_id", "supersedes", "cell_b"]
+    ids = {name: pl.col("payload").str.json_path_match(f"$.{name}") for name in names}
+    loser = pl.when(ids["superseded_by"].is_not_null()).then(ids["cell_id"])
+    named = events.with_row_index("place").with_columns(
+        cell_id=pl.coalesce(ids["superseded_by"], ids["cell_a"], ids["cell_id"]),
+        target_id=pl.coalesce(ids["target_id"], ids["supersedes"], ids["cell_b"], loser),
+    )
+    by_hand = pl.col("payload").str.contains_any(
+        [f'"prompt_version":"{name}"' for name in (PERSON, REMEMBERED)]
+    )
+    decided = named.filter(pl.col("kind").is_in(DECISIONS) & by_hand)
+    follows = named.filter(pl.col("kind").is_in(FOLLOWING)).join(
+        decided, on=["cell_id", "target_id"], how="semi"
+    )
+    undone = named.filter(pl.col("kind") == "cell.retired").join(decided, on="cell_id", how="semi")
+    marked = named.filter(pl.col("kind").is_in(MARKS))
+    return pl.concat([marked, decided, follows, undone]).sort("place").select(Edits.names())
+
+
+@step
+def replay_edits(work: Rederiving, edits: DataFrame[Edits], matched: DataFrame[Matches]) -> None:
+    """Copies the edits that find their memories, as one segment, and writes down what became of each."""
+    with open_stage("edits", home=work.folder) as run:
+        found = edits.with_columns(**_found(run.store, edits, matched))
+        brought = _births(work.living.journal, found)
+        is_brought = pl.col("cell_id").is_in(brought["cell_id"].implode()) & pl.col("new_id").is_null()
+        found = found.with_columns(
+            is_brought=is_brought, new_id=pl.coalesce("new_id", pl.when(is_brought).then("cell_id"))
+        )
+        is_there = pl.col("new_id").is_not_null() & (
+            pl.col("target_id").is_null() | pl.col("new_target").is_not_null()
+        )
+        kept = found.filter(is_there & pl.col("new_id").ne_missing(pl.col("new_target"))).join(
+            _against_persons(run.store, found), on=["cell_id", "target_id"], how="anti", nulls_equal=True
+        )
+        ids = {f'"{old}"': f'"{new}"' for old, new in _pairs(kept)}
+        events = kept.with_columns(pl.col("payload").str.replace_many(ids) if ids else pl.col("payload"))
+        copied = pl.concat([brought.select(COPIED), events.select(COPIED)])
+        run.steps.commit(run.workspace, copied, run.now)
+        run.count(**dict(copied.group_by("kind").len().sort("kind").iter_rows()))
+        run.report.rows_in = edits.height
+        run.reject(NOT_FOUND, edits.height - kept.height)
+        work.note(edits=_told(work.living_store, run.store, found))
+    work.night.stages.append(run.report)
+
+
+def _found(derived: Store, edits: DataFrame[Edits], matched: DataFrame[Matches]) -> dict[str, pl.Expr]:
+    """The memories of the derivation that edited ones are found as; null where there is none.
+
+    A decision about one value says nothing of another one: only what agrees is found.
+    """
+    named = pl.concat([edits["cell_id"], edits["target_id"].drop_nulls()]).unique()
+    same = {cell_id: cell_id for cell_id in derived.by_key("cells", named, ["cell_id"])["cell_id"]}
+    best = matched.filter("agrees").unique("cell_id", keep="first", maintain_order=True)
+    ids = same | dict(best.select("cell_id", "new_id").iter_rows())
+    sides = {"new_id": "cell_id", "new_target": "target_id"}
+    return {
+        name: pl.col(side).replace_strict(ids, default=None, return_dtype=pl.String)
+        for name, side in sides.items()
+    }
+
+
+def _births(journal: Journal, found: pl.DataFrame) -> pl.DataFrame:
+    """The events that made memories which a person confirmed or decided for, and which the derivation does not have."""
+    vouched = found.filter(
+        pl.col("new_id").is_null() & pl.col("kind").is_in(["cell.protected", "cell.superseded"])
+    )
+    ids = vouched["cell_id"].unique().to_list()
+    events = mentioning(journal, ids) if ids else journal.read([]).events
+    made = events.with_columns(cell_id=pl.col("payload").str.json_path_match("$.cell_id"))
+    births = made.filter((pl.col("kind") == "cell.extracted") & pl.col("cell_id").is_in(ids))
+    return births.unique("cell_id", keep="last", maintain_order=True)
+
+
+def _pairs(found: pl.DataFrame) -> list[tuple[str, str]]:
+    both = pl.concat(
+        [found.select("cell_id", "new_id"), found.select(cell_id="target_id", new_id="new_target")]
+    )
+    return both.drop_nulls().filter(pl.col("cell_id") != pl.col("new_id")).unique().rows()
+
+
+def _against_persons(derived: Store, found: pl.DataFrame) -> pl.DataFrame:
+    """Decisions of assistants that would take the place of what a person said or confirmed in the derivation."""
+    said = derived.by_key("cells", found["new_target"].drop_nulls(), ["cell_id", "origin", "protected"])
+    persons = said.filter(pl.col("protected") | pl.col("origin").is_in(["user", "system"]))
+    is_assistants = pl.col("payload").str.contains(f'"prompt_version":"{REMEMBERED}"', literal=True)
+    decided = found.filter((pl.col("kind") == "pair.judged") & is_assistants)
+    return decided.join(persons, left_on="new_target", right_on="cell_id", how="semi").select(
+        "cell_id", "target_id"
+    )
+
+
+def _told(living: Store, derived: Store, found: pl.DataFrame) -> list[CarriedEdit]:
+    """What became of each statement, of each edit that is current, and of each deletion."""
+    stated = living.rows("cells", ["cell_id", "content"], col("prompt_version").isin(STATED)).sort("cell_id")
+    why = pl.col("payload").str.json_path_match("$.reason").fill_null("")
+    is_mark_of_statement = pl.col("kind").is_in(MARKS) & pl.col("cell_id").is_in(stated["cell_id"].implode())
+    current = found.unique(["kind", "cell_id", "target_id"], keep="last", maintain_order=True).filter(
+        pl.col("kind").is_in(NAMES) & ~why.is_in([DELETED, TAKEN_BACK]) & ~is_mark_of_statement
+    )
+    edit = pl.col("kind").replace_strict(NAMES, default=None)
+    is_both = pl.col("payload").str.json_path_match("$.effect") == "none"
+    texts = living.by_key("cells", current["cell_id"], ["cell_id", "content"])
+    named = current.with_columns(edit=pl.when(is_both).then(pl.lit("settled")).otherwise(edit))
+    edited = named.join(texts, on="cell_id", how="left", maintain_order="left").select(
+        "edit", "cell_id", "new_id", said=pl.col("content").fill_null(""), how=_how()
+    )
+    dead = derived.rows("tombstones", ["cell_id", "content"]).drop_nulls("content").sort("cell_id")
+    kept = {"edit": pl.lit("remembered"), "new_id": pl.col("cell_id"), "how": pl.lit("kept word by word")}
+    gone = {"edit": pl.lit("deleted"), "how": pl.lit("kept out, in other words too")}
+    statements, deletions = (
+        frame.rename({"content": "said"}).with_columns(**said)
+        for frame, said in ((stated, kept), (dead, gone))
+    )
+    rows = pl.concat([edited, statements, deletions], how="diagonal")
+    return [CarriedEdit(**row) for row in rows.iter_rows(named=True)]
+
+
+def _how() -> pl.Expr:
+    mark = pl.col("kind").replace_strict(NAMES, default=None)
+    is_alone = pl.col("new_target").is_null() | (pl.col("new_target") == pl.col("new_id"))
+    return (
+        pl.when(pl.col("new_id").is_null())
+        .then(pl.lit(NOT_FOUND))
+        .when(pl.col("kind").is_in(MARKS) & pl.col("is_brought"))
+        .then(pl.lit("carried over as it was: the derivation has no memory of it"))
+        .when(pl.col("kind").is_in(MARKS) & (pl.col("new_id") == pl.col("cell_id")))
+        .then(pl.format("{} there, too", mark))
+        .when(pl.col("kind").is_in(MARKS))
+        .then(pl.format("{} as {}, which says the same", mark, "new_id"))
+        .when(is_alone)
+        .then(pl.lit("the derivation does not say what it decided against"))
+        .when(pl.col("edit") == "corrected")
+        .then(pl.format("took the place of {}", "new_target"))
+        .otherwise(pl.format("both hold, it and {}", "new_target"))
+    )
