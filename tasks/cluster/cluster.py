@@ -134,21 +134,23 @@ def find_members(reader: Readable, topic: str) -> DataFrame[NewCells]:
 
 @step
 def plan_split(reader: Readable, topic: str, parts: DataFrame[Filed]) -> Plan:
-    """The memories that leave a topic with their part; the largest part stays, and what was summarized is written anew.
+    """The memories that leave a topic with their part; the largest new part stays, and both summaries are written anew.
 
     An answer with one part changes nothing.
     """
-    sizes = parts.group_by("topic_id").len().sort("len", "topic_id", descending=[True, False])
-    if sizes.height < 2:  # noqa: PLR2004 - one part is no split
+    if parts["topic_id"].n_unique() < 2:  # noqa: PLR2004 - one part is no split
         return Plan()
-    stays = topic if topic in sizes["topic_id"] else sizes.item(0, "topic_id")
+    new = parts.drop_nulls("name").group_by("topic_id").len()
+    largest = new.sort("len", "topic_id", descending=[True, False])["topic_id"].head(1).to_list()
+    [stays] = largest if largest and topic not in parts["topic_id"] else [topic]
     leaving = parts.filter(pl.col("topic_id") != stays).sort("cell_id")
     staying = parts.filter(pl.col("topic_id") == stays).drop_nulls(["name", "model"]).head(1)
     opened = leaving.drop_nulls("name").unique("topic_id").sort("topic_id")
     cells = reader.store.by_key("cells", leaving["cell_id"], ["cell_id", "is_summarized"])
     summarized = leaving.join(cells.filter("is_summarized"), on="cell_id").sort("cell_id")
     is_new = pl.col("topic_id").is_in(opened["topic_id"].to_list())
-    joined = summarized.filter(~is_new).select("topic_id").vstack(summarized.select(topic_id=pl.lit(topic)))
+    left = summarized.with_columns(topic_id=pl.lit(topic))
+    rewritten = pl.concat([summarized.filter(~is_new), left]).select("topic_id").unique().sort("topic_id")
     taken_back = summarized.filter(is_new).group_by("topic_id").agg(cell_ids="cell_id")
     reason = pl.lit("split")
     return Plan(
@@ -156,7 +158,7 @@ def plan_split(reader: Readable, topic: str, parts: DataFrame[Filed]) -> Plan:
             "topic.opened": opened,
             "topic.renamed": staying.select(topic_id=pl.lit(topic), name="name"),
             "cell.assigned": leaving,
-            "topic.flagged": joined.unique().sort("topic_id").with_columns(reason=reason),
+            "topic.flagged": rewritten.with_columns(reason=reason),
             "topic.unsummarized": taken_back.sort("topic_id").with_columns(reason=reason),
         },
         examples=opened.select(pl.format("topic split off: {}", "name")).to_series().to_list(),
