@@ -32,28 +32,28 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
     with open_stage("cluster", home=home, dry_run=dry_run) as run:
         embed_missing(run)
         cells = find_unassigned(run.reader)
-        if cells.is_empty():
-            run.skip("every memory has its topic")
-        else:
-            if run.model is not None:
-                for page in find_pages(run.reader, cells):
-                    topics = find_topics(run.reader)
-                    shown = find_nearest_topics(run.reader, page, topics)
-                    filed = ask_groups(run.model, page, shown, topics, run.settings.topics)
-                    commit(run, plan_filed(page, filed, otherwise="filed without the model"))
-                    cells = left_over(cells, filed)
-                    embed_missing(run)  # the centroids by which the next page and the rest are placed
+        if run.model is not None:
+            for page in find_pages(run.reader, cells):
+                topics = find_topics(run.reader)
+                shown = find_nearest_topics(run.reader, page, topics)
+                filed = ask_groups(run.model, page, shown, topics, run.settings.topics)
+                commit(run, plan_filed(page, filed, otherwise="filed without the model"))
+                cells = left_over(cells, filed)
+                embed_missing(run)  # the centroids by which the next page and the rest are placed
+        if not cells.is_empty():
             threshold = topic_threshold(run.workspace.embedder)
             filed = file_left_over(run.reader, cells, find_topics(run.reader), threshold=threshold)
             commit(run, plan_filed(cells, filed, otherwise="waits for its vector"))
-            commit(run, plan_merges(run.reader, find_topics(run.reader)))
-            for topic in find_oversize(run.reader, find_topics(run.reader)):
-                members, topics = find_members(run.reader, topic), find_topics(run.reader)
-                model, settings = run.model, run.settings.topics
-                parts = ask_parts(model, members, topics, settings) if model is not None else None
-                if parts is None:
-                    parts = halve(run.reader, members, topics, topic)
-                commit(run, plan_split(run.reader, topic, parts))
+        commit(run, plan_merges(run.reader, find_topics(run.reader)))
+        for topic in find_oversize(run.reader, find_topics(run.reader)):
+            members, topics = find_members(run.reader, topic), find_topics(run.reader)
+            model, settings = run.model, run.settings.topics
+            parts = ask_parts(model, members, topics, settings) if model is not None else None
+            if parts is None:
+                parts = halve(run.reader, members, topics, topic)
+            commit(run, plan_split(run.reader, topic, parts))
         commit(run, plan_counts(run.reader))
+        if not run.report.counts and not run.report.rejected:
+            run.skip("every memory has its topic")
         embed_missing(run)
     return run.report

@@ -12,6 +12,7 @@ from flows.extract import extract
 from flows.ingest import ingest
 from flows.nightly import nightly
 from flows.reconcile import reconcile
+from slowwave.journal.plan import Plan
 from slowwave.schemas.report import NightReport
 from slowwave.store import col, lit
 from tests.scripted_model import (
@@ -394,7 +395,7 @@ def test_a_topic_that_a_run_left_uncounted_is_tended_by_the_next_one_though_no_m
     ingest.fn(sources=[str(night.folder)], home=night.home)
     extract.fn(home=night.home)
     with monkeypatch.context() as patched:
-        patched.setattr("flows.cluster.count_topics", lambda run, touched: None)
+        patched.setattr("flows.cluster.plan_counts", lambda reader: Plan())
         cluster.fn(home=night.home)
     assert tables(night.home)["topics"]["cell_count"].to_list() == [0]
     cluster.fn(home=night.home)
