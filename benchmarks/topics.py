@@ -34,7 +34,7 @@ from slowwave.models.embed.space import (
     unit_without_common,
 )
 from slowwave.settings.groups import EmbeddingSettings
-from tasks.cluster.by_vector import assign_topics, topic_threshold
+from tasks.cluster.by_vector import assign_topics, find_threshold
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "topics" / "clinc150_val.csv"
 OWNER = {"user_id": "u", "project_id": "p", "scope": "user-private"}
@@ -139,7 +139,7 @@ def measure_embedder(measured: Measured, embedder: Embedder) -> None:
     """All ways with vectors."""
     from sklearn.cluster import KMeans
 
-    name, threshold = embedder.embedder_id, topic_threshold(embedder)
+    name, threshold = embedder.embedder_id, find_threshold(embedder)
     assert threshold is not None
     embedded = embedder.embed_documents(measured.texts)
     cells = measured.cells.with_columns(

@@ -4,7 +4,7 @@ from prefect import flow
 
 from slowwave.schemas.report import StageReport
 from tasks.cluster.by_model import ask_groups, ask_parts, find_nearest_topics, find_pages
-from tasks.cluster.by_vector import file_left_over, halve, topic_threshold
+from tasks.cluster.by_vector import file_left_over, find_threshold, halve
 from tasks.cluster.cluster import (
     find_members,
     find_oversize,
@@ -41,7 +41,7 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
                 cells = left_over(cells, filed)
                 embed_missing(run)  # the centroids by which the next page and the rest are placed
         if not cells.is_empty():
-            threshold = topic_threshold(run.workspace.embedder)
+            threshold = find_threshold(run.workspace.embedder)
             filed = file_left_over(run.reader, cells, find_topics(run.reader), threshold=threshold)
             commit(run, plan_filed(cells, filed, otherwise="waits for its vector"))
         commit(run, plan_merges(run.reader, find_topics(run.reader)))

@@ -40,8 +40,9 @@ Rows = NDArray[np.floating]
 Labels = NDArray[np.intp]
 
 
-def topic_threshold(embedder: Embedder | None) -> float | None:
-    """The cosine from which a memory belongs to a topic: from the noise that a fit measured, else the profile's."""
+@step
+def find_threshold(embedder: Embedder | None) -> float | None:
+    """The cosine from which a memory belongs to a topic, null without an embedder: from the noise that a fit measured, else the profile's."""
     if embedder is None:
         return None
     noise = embedder.relevance
