@@ -42,7 +42,7 @@ Labels = NDArray[np.intp]
 
 @step
 def find_threshold(embedder: Embedder | None) -> float | None:
-    """The cosine from which a memory belongs to a topic, null without an embedder: from the noise that a fit measured, else the profile's."""
+    """The cosine from which a memory belongs to a topic, by the noise of the newest fit; null without an embedder."""
     if embedder is None:
         return None
     noise = embedder.relevance
