@@ -1,6 +1,5 @@
 """Conversations that are over, and which of them have no episode that tells all of them."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -106,11 +105,11 @@ def plan_waiting(due: DataFrame[DueSessions]) -> Plan:
     )
 
 
-def batches(due: DataFrame[DueSessions], size: int) -> Iterator[DataFrame[DueSessions]]:
+@step
+def split_due(due: DataFrame[DueSessions], size: int) -> list[DataFrame[DueSessions]]:
     """The conversations that need not wait, `size` at a time."""
     ready = due.filter(pl.col("waits").is_null())
-    for start in range(0, ready.height, size):
-        yield DueSessions.of(ready.slice(start, size))
+    return [DueSessions.of(ready.slice(start, size)) for start in range(0, ready.height, size)]
 
 
 def session_spans(turns: pl.DataFrame) -> pl.DataFrame:

@@ -302,17 +302,16 @@ def _cost(living: Store, derived: Store | None, *, page_tokens: int) -> Estimate
         derived.rows("chunks", ["chunk_id"], col("status") != lit("pending")) if derived else chunks.clear()
     )
     new = chunks.join(done, on="chunk_id", how="anti")
-    pages = (
-        new.group_by("session_id")
-        .agg((pl.col("token_count").sum() / page_tokens).ceil())["token_count"]
-        .sum()
+    of_session = new.group_by("session_id").agg(
+        pages=(pl.col("token_count").sum() / page_tokens).ceil().cast(pl.Int64)
     )
+    pages = int(of_session["pages"].sum())
     read = chunks.filter(pl.col("status").is_in(["extracted", "gated_out"])).height
     nights = living.rows("nights", ["token_count"], col("token_count") > lit(0))["token_count"]
     (instructions,) = count_tokens([prompt_files()["extract_cells"].system])
     return Estimate(
         turns=new["turn_ids"].explode().drop_nulls().n_unique(),
-        pages=int(pages),
+        pages=pages,
         least_tokens=int(new["token_count"].sum() + pages * instructions),
         likely_tokens=round(nights.sum() * new.height / read) if len(nights) and read else None,
     )
