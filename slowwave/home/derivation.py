@@ -24,7 +24,7 @@ LOCK_FILES = ("run.", "writer.")
 
 
 class DerivationState(BaseModel):
-    """How far a derivation got.
+    """State of a derivation.
 
     `taken` are the segments of the living journal that it has copied; `edits` is what became of the edits in them, null
     until they were replayed; `is_whole` says that all of it went through every stage.

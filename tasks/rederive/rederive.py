@@ -28,6 +28,7 @@ from slowwave.models.prompts import prompt_files
 from slowwave.schemas.derivation import Derivation, Estimate, page
 from slowwave.schemas.report import AWAY
 from slowwave.schemas.tables import shaped
+from slowwave.settings.tree import Settings
 from slowwave.stages.asking import SPENT
 from slowwave.stages.night.night import open_night, record
 from slowwave.stages.night.report import plain
@@ -75,11 +76,12 @@ def open_derivation(home: str) -> Iterator[Rederiving]:
                 started = workspace.clock()
                 state = DerivationState(derivation_id=str(ULID.from_datetime(started)), started_at=started)
                 mark = rows_of(SWITCHED, [{"derivation_id": state.derivation_id}])
-                workspace.commit(
-                    encode(SWITCHED, mark), started
-                )  # the first event of the segment that a switch commits
+                # the first event of its journal is the first one of the segment that a switch commits
+                workspace.commit(encode(SWITCHED, mark), started)
                 write_state(side, state)
-            yield Rederiving(living, night, state)
+            work = Rederiving(living, night, state)
+            night.steps.logger.info(_cost(work.living_store, work.store, living.settings).line)
+            yield work
 
 
 @step
@@ -99,7 +101,7 @@ def estimate(home: str) -> Derivation:
         derivation_id=state.derivation_id if state else None,
         dry_run=True,
         started_at=state.started_at if state else None,
-        estimate=_cost(open_store(living.store_root), derived, page_tokens=living.settings.night.page_tokens),
+        estimate=_cost(open_store(living.store_root), derived, living.settings),
         notes=_news(living, state) if state else [],
     )
 
@@ -294,8 +296,8 @@ def _waiting_count(derived: Store) -> int:
     return derived.count("chunks", col("status") == lit("pending"))
 
 
-def _cost(living: Store, derived: Store | None, *, page_tokens: int) -> Estimate:
-    """What a derivation has not read yet of the chunks that the living memory has, and its tokens."""
+def _cost(living: Store, derived: Store | None, settings: Settings) -> Estimate:
+    """Cost of the chunks of the living memory that a derivation has not read yet."""
     columns = ["chunk_id", "session_id", "token_count", "turn_ids", "status"]
     chunks = living.rows("chunks", columns)
     done = (
@@ -303,7 +305,7 @@ def _cost(living: Store, derived: Store | None, *, page_tokens: int) -> Estimate
     )
     new = chunks.join(done, on="chunk_id", how="anti")
     of_session = new.group_by("session_id").agg(
-        pages=(pl.col("token_count").sum() / page_tokens).ceil().cast(pl.Int64)
+        pages=(pl.col("token_count").sum() / settings.night.page_tokens).ceil().cast(pl.Int64)
     )
     pages = int(of_session["pages"].sum())
     read = chunks.filter(pl.col("status").is_in(["extracted", "gated_out"])).height

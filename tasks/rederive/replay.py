@@ -167,18 +167,13 @@ def edits_of(events: pl.DataFrame) -> pl.DataFrame:
 def replay_edits(work: Rederiving, edits: DataFrame[Edits], matched: DataFrame[Matches]) -> None:
     """Copies the edits that find their memories, as one segment, and writes down what became of each."""
     with open_stage("edits", home=work.folder) as run:
-        found = edits.with_columns(**_found(run.store, edits, matched))
+        found = _found(run.store, edits, matched)
         brought = _births(work.living.journal, found)
-        is_brought = pl.col("cell_id").is_in(brought["cell_id"].implode()) & pl.col("new_id").is_null()
-        found = found.with_columns(
-            is_brought=is_brought, new_id=pl.coalesce("new_id", pl.when(is_brought).then("cell_id"))
-        )
-        is_there = pl.col("new_id").is_not_null() & (
-            pl.col("target_id").is_null() | pl.col("new_target").is_not_null()
-        )
-        kept = found.filter(is_there & pl.col("new_id").ne_missing(pl.col("new_target"))).join(
-            _against_persons(run.store, found), on=["cell_id", "target_id"], how="anti", nulls_equal=True
-        )
+        is_brought = pl.col("new_id").is_null() & pl.col("cell_id").is_in(brought["cell_id"].implode())
+        itself = pl.when(is_brought).then("cell_id")
+        found = found.with_columns(new_id=pl.coalesce("new_id", itself), is_brought=is_brought)
+        is_decided = pl.col("target_id").is_null() | pl.col("new_target").is_not_null()
+        kept = found.filter(pl.col("new_id").is_not_null() & is_decided)
         ids = {f'"{old}"': f'"{new}"' for old, new in _pairs(kept)}
         events = kept.with_columns(pl.col("payload").str.replace_many(ids) if ids else pl.col("payload"))
         copied = pl.concat([brought.select(COPIED), events.select(COPIED)])
@@ -190,20 +185,31 @@ def replay_edits(work: Rederiving, edits: DataFrame[Edits], matched: DataFrame[M
     work.night.stages.append(run.report)
 
 
-def _found(derived: Store, edits: DataFrame[Edits], matched: DataFrame[Matches]) -> dict[str, pl.Expr]:
-    """The memories of the derivation that edited ones are found as; null where there is none.
+def _found(derived: Store, edits: DataFrame[Edits], matched: DataFrame[Matches]) -> pl.DataFrame:
+    """The edits with the memories of the derivation that theirs are found as (`new_id`, `new_target`); null for none.
 
-    A decision about one value says nothing of another one: only what agrees is found.
+    A decision about one value says nothing of another one. One between memories that are found as the same one has
+    no target, nor has one of an assistant against what a person said or confirmed.
     """
     named = pl.concat([edits["cell_id"], edits["target_id"].drop_nulls()]).unique()
-    same = {cell_id: cell_id for cell_id in derived.by_key("cells", named, ["cell_id"])["cell_id"]}
-    best = matched.filter("agrees").unique("cell_id", keep="first", maintain_order=True)
-    ids = same | dict(best.select("cell_id", "new_id").iter_rows())
-    sides = {"new_id": "cell_id", "new_target": "target_id"}
-    return {
-        name: pl.col(side).replace_strict(ids, default=None, return_dtype=pl.String)
-        for name, side in sides.items()
-    }
+    there = derived.by_key("cells", named, ["cell_id"]).with_columns(new_id="cell_id")
+    best = pl.concat([there, matched.filter("agrees").select("cell_id", "new_id")])
+    ids = best.unique("cell_id", keep="first", maintain_order=True)
+    target = ids.select(target_id="cell_id", new_target="new_id")
+    found = edits.join(ids, on="cell_id", how="left", maintain_order="left").join(
+        target, on="target_id", how="left", maintain_order="left"
+    )
+    said = derived.by_key("cells", found["new_target"].drop_nulls(), ["cell_id", "origin", "protected"])
+    persons = said.filter(pl.col("protected") | pl.col("origin").is_in(["user", "system"]))["cell_id"]
+    is_assistants = pl.col("payload").str.contains(f'"prompt_version":"{REMEMBERED}"', literal=True)
+    judged = found.filter((pl.col("kind") == "pair.judged") & is_assistants)
+    refused = judged.filter(pl.col("new_target").is_in(persons.implode())).select(
+        "cell_id", "target_id", is_void=pl.lit(value=True)
+    )
+    marked = found.join(refused.unique(), on=["cell_id", "target_id"], how="left", maintain_order="left")
+    is_one = pl.col("new_id") == pl.col("new_target")
+    is_void = is_one | (pl.col("is_void") & (pl.col("kind") != "contradiction.opened"))
+    return marked.with_columns(new_target=pl.when(~is_void.fill_null(value=False)).then("new_target"))
 
 
 def _births(journal: Journal, found: pl.DataFrame) -> pl.DataFrame:
@@ -225,19 +231,8 @@ def _pairs(found: pl.DataFrame) -> list[tuple[str, str]]:
     return both.drop_nulls().filter(pl.col("cell_id") != pl.col("new_id")).unique().rows()
 
 
-def _against_persons(derived: Store, found: pl.DataFrame) -> pl.DataFrame:
-    """Decisions of assistants that would take the place of what a person said or confirmed in the derivation."""
-    said = derived.by_key("cells", found["new_target"].drop_nulls(), ["cell_id", "origin", "protected"])
-    persons = said.filter(pl.col("protected") | pl.col("origin").is_in(["user", "system"]))
-    is_assistants = pl.col("payload").str.contains(f'"prompt_version":"{REMEMBERED}"', literal=True)
-    decided = found.filter((pl.col("kind") == "pair.judged") & is_assistants)
-    return decided.join(persons, left_on="new_target", right_on="cell_id", how="semi").select(
-        "cell_id", "target_id"
-    )
-
-
 def _told(living: Store, derived: Store, found: pl.DataFrame) -> list[CarriedEdit]:
-    """What became of each statement, of each edit that is current, and of each deletion."""
+    """The outcome of each statement, of each edit that is current, and of each deletion."""
     stated = living.rows("cells", ["cell_id", "content"], col("prompt_version").isin(STATED)).sort("cell_id")
     why = pl.col("payload").str.json_path_match("$.reason").fill_null("")
     is_mark_of_statement = pl.col("kind").is_in(MARKS) & pl.col("cell_id").is_in(stated["cell_id"].implode())
@@ -264,7 +259,6 @@ def _told(living: Store, derived: Store, found: pl.DataFrame) -> list[CarriedEdi
 
 def _how() -> pl.Expr:
     mark = pl.col("kind").replace_strict(NAMES, default=None)
-    is_alone = pl.col("new_target").is_null() | (pl.col("new_target") == pl.col("new_id"))
     return (
         pl.when(pl.col("new_id").is_null())
         .then(pl.lit(NOT_FOUND))
@@ -274,8 +268,8 @@ def _how() -> pl.Expr:
         .then(pl.format("{} there, too", mark))
         .when(pl.col("kind").is_in(MARKS))
         .then(pl.format("{} as {}, which says the same", mark, "new_id"))
-        .when(is_alone)
-        .then(pl.lit("the derivation does not say what it decided against"))
+        .when(pl.col("new_target").is_null())
+        .then(pl.lit("stands by itself: the derivation does not say what it was decided against"))
         .when(pl.col("edit") == "corrected")
         .then(pl.format("took the place of {}", "new_target"))
         .otherwise(pl.format("both hold, it and {}", "new_target"))

@@ -58,7 +58,8 @@ def test_prompts_are_named_verb_object_and_version():
     assert [path.name for path in files if not PROMPT_NAME.fullmatch(path.name)] == []
 
 
-PLUMBING = {"call", "commit", "embed_missing", "open_stage", "publish", "publish_page", "run_name", "steps"}
+PLUMBING = {"call", "commit", "embed_missing", "publish", "publish_page", "run_name", "steps"}
+PLUMBING |= {"open_derivation", "open_stage"}
 """What a flow calls to run its steps; commit and embedding are tasks of their own inside."""
 
 

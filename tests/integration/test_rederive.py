@@ -21,6 +21,8 @@ from slowwave.errors import BusyError, ConfigError, InputError, NotFoundError
 from slowwave.home.derivation import beside
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import rows_of
 from slowwave.schemas.derivation import Derivation, page
 from tests.integration.test_locks import another_writer
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
@@ -47,6 +49,7 @@ AUGUST = [("2026-08-05T09:00:00Z", "Mara", "The number of harbour pilots is 5.")
 MODELS = ("first", "second")
 STATED = "The harbour master is Ines."
 REPAINTED = "The crane is painted orange."
+GULLS = "Some 90 gulls live under the crane."
 LAMP, NO_LAMP = "A red lamp hangs at the quay.", "Nothing hangs above the water there."
 CORRECTED = "The port of the staging database is 6432."
 
@@ -106,6 +109,10 @@ def speak(home: Path) -> None:
         memory.correct(crane, REPAINTED, origin="agent")
         memory.correct(memory.remember(LAMP).cell_id, NO_LAMP, origin="agent")
         memory.cite([cell_that(home, "named exports")["cell_id"]])
+    with open_workspace(home) as work:
+        work.commit_plan(
+            {"core.struck": rows_of("core.struck", [{"cell_id": cell_that(home, "gulls")["cell_id"]}])}
+        )
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +185,7 @@ def test_every_edit_of_a_person_is_carried_and_told(derived):
         "carried over as it was"
     )
     assert any(edit == "deleted" and "secret" in said for edit, said in told)
+    assert told["struck", GULLS].startswith("not carried"), "no memory says it any more, and the list says so"
     thursday = "According to Priya the weekday of the settlement job is Thursday."
     assert told["corrected", thursday].startswith("took the place of")
 
@@ -235,7 +243,7 @@ def test_after_the_switch_the_memory_is_the_derivation_and_rebuilds_to_it(home):
         assert [hit for hit in held if "seat hold" in hit.content or "team 14" in hit.content]
 
 
-def test_the_use_of_a_memory_counts_on_for_its_counterpart(home):
+def test_the_use_of_a_memory_counts_on_after_a_switch(home):
     with Memory(home) as memory:
         memory.cite([cell_that(home, "team 4")["cell_id"]], "late")
     rederive.fn(home=str(home), action="switch")
