@@ -1,8 +1,8 @@
 """Secrets as they are met in the wild, and texts that only look like them, drawn anew for each seed.
 
-Written from general knowledge of credentials before its author had read any rule of the redactor, so that it measures
-what the rules miss rather than what they were made for. **Never tune a rule on a single miss of it**: read its result by
-class. `benchmarks/redaction.py` runs it.
+Written from general knowledge of credentials before its author had read any rule of the redactor, so that it
+measures what the rules miss rather than what they were made for. **Never tune a rule on a single miss of it**: read its
+result by class. `benchmarks/redaction.py` runs it.
 """
 
 import base64
@@ -710,6 +710,7 @@ ALPHABETS: Final = {
     "rand_q": B62 + "!#$%&()*+,-./:;=?@[]^_{|}~",
 }
 _DRAW = re.compile(r"\{([A-Za-z]\w*)(?::([\w,]+))?\}")
+_MARK = re.compile(r"\[redacted:[^\]]*\]")
 _SECRET = re.compile("«(.*?)»", re.DOTALL)
 
 
@@ -744,7 +745,7 @@ def carried(seed: int) -> list[Case]:
 
 def is_stored(case: Case, kept: str) -> bool:
     """Whether a third of a secret, at least 4 characters, is still readable in what was kept."""
-    text = _letters(html.unescape(kept))
+    text = _letters(html.unescape(_MARK.sub(" ", kept)))
     around = _letters(html.unescape(_without(case)))
     return any(
         _readable(_letters(piece), text, around) for secret in case.secrets for piece in secret.splitlines()
@@ -752,9 +753,11 @@ def is_stored(case: Case, kept: str) -> bool:
 
 
 def lost_words(case: Case, kept: str) -> tuple[int, int]:
-    """Words around the secrets that are gone, and how many there were."""
+    """Words around the secrets that are gone, and how many there were; a key is meant to go with its frame."""
+    if case.family == "key-block":
+        return 0, 0
     around = Counter(re.findall(r"\w+", _without(case)))
-    left = Counter(re.findall(r"\w+", re.sub(r"\[redacted:[^\]]*\]", " ", kept)))
+    left = Counter(re.findall(r"\w+", _MARK.sub(" ", kept)))
     return (around - left).total(), around.total()
 
 
