@@ -5,8 +5,8 @@ from collections import Counter
 import polars as pl
 
 from slowwave.export.rows import Rows
+from slowwave.ingest.redact import redact
 from slowwave.readers.exports.own_lines import columns_of
-from slowwave.redaction.redaction import redact
 
 
 def without_secrets(rows: Rows) -> tuple[Rows, int]:

@@ -29,8 +29,8 @@ Any process may commit to the journal. Only the holder of the writer lock change
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from slowwave.ingest.redact.table import put_in_force, rules_with
 from slowwave.journal.segments import Journal
-from slowwave.redaction.own import put_in_force, rules_with
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.projects import asking_in

@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 
 from slowwave.home.paths import Home
-from slowwave.redaction.own import rules_id
+from slowwave.ingest.redact.table import rules_id
 from slowwave.whole_file import write_whole
 
 ADVICE = "older rules may have let secrets in: `slowwave run redact` takes them out"

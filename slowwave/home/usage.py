@@ -29,8 +29,8 @@ from ulid import ULID
 from slowwave.errors import InputError, TransientError
 from slowwave.home.ids import whole_ids
 from slowwave.home.paths import Home
+from slowwave.ingest.redact.names import safe_id
 from slowwave.journal.catalogue import encode, rows_of
-from slowwave.redaction.names import safe_id
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.store import Store, open_store

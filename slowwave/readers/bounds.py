@@ -12,7 +12,7 @@ from typing import cast
 
 import polars as pl
 
-from slowwave.redaction.redaction import redact
+from slowwave.ingest.redact import redact
 from slowwave.schemas.moments import FIRST_KNOWN, are_impossible, unknown_until
 from slowwave.settings.readers import ReaderSettings
 

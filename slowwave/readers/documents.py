@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowwave.deferred import deferred
 from slowwave.errors import InputError
+from slowwave.ingest.redact import redact
 from slowwave.readers.bounds import CUT_DOCUMENT, DEFAULTS, MARGIN, Counts, border_before
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.files import file_time, open_bytes, parse_time, path_text, shown_path
 from slowwave.readers.reading import RawMessage, Reading, empty_reading, source_of, to_parts
-from slowwave.redaction.redaction import redact
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.settings.readers import ReaderSettings

@@ -14,7 +14,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.redaction.names import safe_path
+from slowwave.ingest.redact.names import safe_path
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE, clean_text
 

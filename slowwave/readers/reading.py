@@ -13,13 +13,13 @@ from typing import Literal
 
 import polars as pl
 
+from slowwave.ingest.redact import redact, redact_reply
+from slowwave.ingest.redact.known import Known
+from slowwave.ingest.redact.marks import taken
+from slowwave.ingest.redact.names import safe_id
 from slowwave.readers.bounds import CUT_MESSAGE, QUIET, Counts, bounded_text
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.files import LONGEST_LABEL, named
-from slowwave.redaction.marks import taken
-from slowwave.redaction.names import safe_id
-from slowwave.redaction.redaction import redact, redact_reply
-from slowwave.redaction.told import Told
 from slowwave.schemas.choices import Origin, SourceType
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.refusals import clean_text
@@ -128,7 +128,7 @@ class _Seen:
     turn_count: Counter[str] = field(default_factory=Counter)
     last_said: tuple[str, str] = ("", "")
     """The session of the message before, and its text without secrets."""
-    told: Told = field(default_factory=Told)
+    told: Known = field(default_factory=Known)
     """The secrets that the file showed so far."""
 
     def place_of(self, session_id: str) -> int:
@@ -144,7 +144,7 @@ def to_parts(
     kind: str,
     counts: Counts,
     bounds: ReaderSettings,
-    told: Mapping[str, Told] | None = None,
+    told: Mapping[str, Known] | None = None,
 ) -> Iterator[Reading]:
     """Turns of the messages, in order, without injected memory and without secrets, in parts of a bounded size.
 
@@ -190,7 +190,7 @@ def _mask_earlier(rows: list[dict[str, object]], seen: _Seen, counts: Counts, *,
 
 
 def _row(
-    message: RawMessage, *, source: Source, seen: _Seen, told: Told, counts: Counts, bounds: ReaderSettings
+    message: RawMessage, *, source: Source, seen: _Seen, told: Known, counts: Counts, bounds: ReaderSettings
 ) -> dict[str, object] | None:
     """The turn of a message as a row; null, and counted, where there is nothing new in it."""
     position = seen.place_of(message.session_id)
@@ -259,7 +259,7 @@ def empty_reading(counts: Counts | None = None) -> Reading:
     return Reading(pl.DataFrame(schema=READ_SCHEMA), found, "empty")
 
 
-def _clean_parts(message: RawMessage, told: Told, counts: Counts, bounds: ReaderSettings) -> str:
+def _clean_parts(message: RawMessage, told: Known, counts: Counts, bounds: ReaderSettings) -> str:
     kept: list[str] = []
     room, left_out, is_as_read = bounds.message_characters, message.left_out, True
     for part in message.parts:

@@ -10,10 +10,10 @@ from itertools import pairwise
 import polars as pl
 
 from slowwave.errors import InputError
+from slowwave.ingest.redact import redact
 from slowwave.journal.catalogue import CATALOGUE, rows_of
 from slowwave.language.wishes import is_standing
 from slowwave.readers.fences import strip_injected
-from slowwave.redaction.redaction import redact
 from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.tables import OWNER, REMEMBERED

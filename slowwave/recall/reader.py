@@ -10,10 +10,10 @@ from slowwave.home.lock import is_written_elsewhere
 from slowwave.home.lost_segments import loss_note, lost_segments, waiting_segments
 from slowwave.home.paths import Home
 from slowwave.home.stored_embedder import embedder_of
+from slowwave.ingest.redact.names import safe_id
 from slowwave.language.intents import EXEMPLARS
 from slowwave.models.embed.protocol import Embedder
 from slowwave.models.embed.relevance import Vectors
-from slowwave.redaction.names import safe_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.search import Filters
 from slowwave.settings.projects import namesakes, project_named, project_of

@@ -19,7 +19,7 @@ _REPEATS: Final = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSS
 
 
 class RedactionSettings(Group):
-    """Secrets that only this home knows of, beside the rules of `slowwave/redaction/rules.toml`."""
+    """Secrets that only this home knows of, in addition to the rules of `slowwave/ingest/redact/table.txt`."""
 
     rules: dict[str, str] = Field(
         default_factory=dict,

@@ -8,7 +8,7 @@ what was named in another way stays. Pure.
 
 from collections.abc import Mapping
 
-from slowwave.redaction.names import safe_id, safe_path
+from slowwave.ingest.redact.names import safe_id, safe_path
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from slowwave.home.derivation import beside
 from slowwave.home.paths import Home
+from slowwave.ingest.redact import redact
+from slowwave.ingest.redact.marks import secrets_in, taken
 from slowwave.journal.segments import Journal
 from slowwave.progress import progress
-from slowwave.redaction.marks import secrets_in, taken
-from slowwave.redaction.redaction import redact
 from slowwave.sweep.ids import outside_ids
 from slowwave.sweep.rewriting import as_reply, named_value, read_line, texts_in
 

@@ -13,9 +13,9 @@ from functools import cached_property
 import polars as pl
 
 from slowwave.erase.payloads import spellings
+from slowwave.ingest.redact import redact
+from slowwave.ingest.redact.marks import mark_of
 from slowwave.language.names import plain_name
-from slowwave.redaction.marks import mark_of
-from slowwave.redaction.redaction import redact
 
 
 def tells_itself(secret: str, *, shortest: int, proof_shortest: int) -> bool:

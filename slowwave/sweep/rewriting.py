@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from slowwave.erase.payloads import own_family, texts_of
+from slowwave.ingest.redact import redact, redact_reply
+from slowwave.ingest.redact.marks import gaps
 from slowwave.journal.catalogue import FORMER_KINDS
-from slowwave.redaction.marks import gaps
-from slowwave.redaction.redaction import redact, redact_reply
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.text_columns import is_reference
 from slowwave.sweep.ids import RECIPES, renamed_id

@@ -25,9 +25,9 @@ from slowwave.errors import InputError, TransientError
 from slowwave.home.derivation import drop_derivation
 from slowwave.home.swept import keep_swept
 from slowwave.home.workspace import open_workspace
+from slowwave.ingest.redact.table import rules_id
 from slowwave.journal.catalogue import encode, rows_of
 from slowwave.journal.lookup import journaled
-from slowwave.redaction.own import rules_id
 from slowwave.schemas.moments import DAY_UNKNOWN, UNKNOWN
 from slowwave.schemas.report import several
 from slowwave.stages.run import Stage, Steps

@@ -14,8 +14,8 @@ from pydantic_core import PydanticUndefined
 from slowwave.entrypoints.harness.events import EVENTS, Action
 from slowwave.entrypoints.mcp.asking import Caller
 from slowwave.entrypoints.mcp.server import mcp_server
+from slowwave.ingest.redact.table import ROWS
 from slowwave.journal.catalogue import CATALOGUE
-from slowwave.redaction.rules import RULES
 from slowwave.schemas.tables import KEYS, TABLES, frame_schema
 from slowwave.settings.tree import Settings
 from tests.conventions.test_rooms import rooms_page
@@ -63,12 +63,12 @@ def _setting(name: str, field: object) -> str:
 
 
 def rules() -> str:
-    """A table of every rule that is a pattern."""
-    rows = []
-    for rule in RULES:
-        example = rule.example.replace("\n", " ").replace("|", "\\|")
-        rows.append(f"| `{rule.kind}` | {rule.what} | {rule.where} | `{example}` |")
-    return "\n".join(["| kind | what | where | example |", "|---|---|---|---|", *rows])
+    """A table of every form, by the kind of its mark."""
+    forms: dict[str, list[str]] = {}
+    for row in ROWS:
+        forms.setdefault(row.kind, []).append(f"`{row.template}`".replace("|", "\\|"))
+    rows = [f"| `{kind}` | {'<br>'.join(templates)} |" for kind, templates in forms.items()]
+    return "\n".join(["| kind | forms |", "|---|---|", *rows])
 
 
 def hooks() -> str:

@@ -21,8 +21,8 @@ from slowwave import Memory
 from slowwave.erase.byte_scan import files_with
 from slowwave.errors import BusyError, InputError
 from slowwave.home.paths import open_home
+from slowwave.ingest.redact.marks import secrets_in
 from slowwave.journal.lookup import of_kind
-from slowwave.redaction.marks import secrets_in
 from slowwave.schemas.tables import TABLES
 from slowwave.schemas.text_columns import text_columns
 from slowwave.sweep import sweep
@@ -57,8 +57,8 @@ def old_rules() -> Iterator[None]:
         for name in [name for name in sys.modules if name.startswith("slowwave.readers.")]:
             patched.setattr(f"{name}.redact", lambda text: (text, {}), raising=False)
             patched.setattr(f"{name}.redact_reply", lambda text, _: (text, {}), raising=False)
-        patched.setattr("slowwave.redaction.told.find", lambda *_: [])
-        patched.setattr("slowwave.redaction.names.marked", lambda text, _: text)
+        patched.setattr("slowwave.ingest.redact.known.find", lambda *_: [])
+        patched.setattr("slowwave.ingest.redact.names.marked", lambda text, _: text)
         patched.setattr("slowwave.home.swept.rules_id", lambda: "of old")
         yield
 

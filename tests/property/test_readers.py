@@ -8,11 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slowwave.errors import SlowwaveError
+from slowwave.ingest.redact import redact
 from slowwave.readers.agents import claude_code
 from slowwave.readers.detect import read_path
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.reading import READ_SCHEMA, Reading, whole
-from slowwave.redaction.redaction import redact
 
 RANDOM = "aB3dE5gH7jK9mN2pQ4sT6vW8xY1zA3cD5eF7gH9jK2mN4pQ6"
 SECRETS = [

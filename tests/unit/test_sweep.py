@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slowwave.ingest.redact import redact, redact_reply
+from slowwave.ingest.redact.marks import gaps, is_redacted_form, mark_of, secrets_in, taken
 from slowwave.journal.catalogue import CATALOGUE
-from slowwave.redaction.marks import gaps, is_redacted_form, mark_of, secrets_in, taken
-from slowwave.redaction.redaction import redact, redact_reply
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.tables import TIMESTAMP
 from slowwave.schemas.text_columns import is_text

@@ -13,7 +13,7 @@ from slowwave.entrypoints.show.terminal import flat, show_json, tell
 from slowwave.schemas.report import several
 
 if TYPE_CHECKING:
-    from slowwave.redaction.finding import RuleSet
+    from slowwave.ingest.redact.table import Rules
     from slowwave.schemas.results import SecretPlace
 
 FOUND = 1
@@ -36,7 +36,7 @@ def redact(
     Exit code 1 means that something was found, 0 that nothing was. Own rules come from the home's settings. To redact a
     whole home, `slowwave run redact`.
     """
-    from slowwave.redaction.own import rules_with
+    from slowwave.ingest.redact.table import rules_with
     from slowwave.settings.tree import load_settings
 
     if not check:
@@ -63,8 +63,8 @@ def redact(
         raise typer.Exit(FOUND)
 
 
-def _places(files: list[Path], rules: "RuleSet") -> "Iterator[SecretPlace]":
-    from slowwave.redaction.checking import check_file, check_stream
+def _places(files: list[Path], rules: "Rules") -> "Iterator[SecretPlace]":
+    from slowwave.ingest.redact.files import check_file, check_stream
 
     for path in files:
         if str(path) == "-":

@@ -16,11 +16,11 @@ from typing import Final
 
 import polars as pl
 
+from slowwave.ingest.redact import redact
+from slowwave.ingest.redact.names import safe_id
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.files import LONGEST_LABEL, parse_time
-from slowwave.redaction.names import safe_id
-from slowwave.redaction.redaction import redact
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.tables import KEYS, TABLES, TIMESTAMP, Dtype, frame_schema

@@ -19,6 +19,8 @@ import polars as pl
 
 from slowwave.home.lock import recording
 from slowwave.home.swept import keep_fresh
+from slowwave.ingest.redact.known import Known
+from slowwave.ingest.redact.names import safe_path
 from slowwave.journal.catalogue import encode
 from slowwave.journal.lookup import of_kind
 from slowwave.journal.segments import Journal
@@ -26,8 +28,6 @@ from slowwave.readers.agents.opencode import opencode_identity
 from slowwave.readers.bounds import Counts, with_possible_times
 from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
 from slowwave.recall.reader import Reader
-from slowwave.redaction.names import safe_path
-from slowwave.redaction.told import Told
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RecordRequest, RecordTurn
 from slowwave.schemas.results import Recorded
@@ -71,16 +71,16 @@ class Conversations:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self._known: OrderedDict[str, _Conversation] = OrderedDict()
-        self._told: OrderedDict[str, Told] = OrderedDict()
+        self._told: OrderedDict[str, Known] = OrderedDict()
         self._looked_to = ""
         """The last segment of the journal that was looked at; empty where all that waits must be read again."""
         self._own = ""
         """The segment that was committed here last."""
 
-    def told_in(self, session_ids: Iterable[str]) -> dict[str, Told]:
+    def told_in(self, session_ids: Iterable[str]) -> dict[str, Known]:
         """The secrets that these conversations showed while this process recorded them."""
         with self.lock:
-            named = {session_id: self._told.setdefault(session_id, Told()) for session_id in session_ids}
+            named = {session_id: self._told.setdefault(session_id, Known()) for session_id in session_ids}
             for session_id in named:
                 self._told.move_to_end(session_id)
             while len(self._told) > max(MOST_CONVERSATIONS, len(named)):

@@ -6,7 +6,7 @@ it back.
 
 import polars as pl
 
-from slowwave.redaction.marks import LEAST_LITERAL, is_redacted_form
+from slowwave.ingest.redact.marks import LEAST_LITERAL, is_redacted_form
 
 _STORED = ["turn_id", "content", "content_hash"]
 

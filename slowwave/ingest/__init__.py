@@ -1,0 +1,1 @@
+"""Everything between a foreign file and a recorded turn."""

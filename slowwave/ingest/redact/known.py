@@ -1,0 +1,81 @@
+"""Secrets that a conversation showed once, masked where they stand again without what showed them.
+
+Known are digests under a key of this process, never the values, and only of values that can be nothing else.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Final
+
+from slowwave.ingest.redact import looks
+from slowwave.ingest.redact.spans import Span, find, masked
+from slowwave.ingest.redact.table import in_force
+
+MOST_VALUES: Final = 100
+"""Values of one conversation that are known at once; of more the oldest are forgotten."""
+_SHORTEST, _LONGEST = 7, 400
+_KEY: Final = os.urandom(32)
+_RUN: Final = re.compile(r"\S{7,}")
+_EDGE: Final = re.compile(r"(?<![^\W_])|(?![^\W_])")
+"""Places where a value can begin or end: not between two letters or digits."""
+
+
+class Known:
+    """The secrets of one conversation so far; `count` says how often a new one came."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[bytes, tuple[int, str]] = {}
+        self.count = 0
+
+    def redact(self, text: str) -> tuple[str, dict[str, int]]:
+        """Text without secrets, and without those known before; and how many of each kind were replaced."""
+        spans = find(text, in_force())
+        for span in spans:
+            self.learn(text[span.start : span.end], span.kind)
+        safe, found = self.mask(masked(text, spans) if spans else text)
+        return safe, dict(Counter(span.kind for span in spans) + Counter(found))
+
+    def mask(self, text: str) -> tuple[str, dict[str, int]]:
+        """Text with marks in the place of what is known, and how many of each kind."""
+        known = self._kinds.copy()
+        spans: list[Span] = []
+        for start, end in _places(text, {length for length, _ in known.values()}):
+            found = known.get(_digest(text[start:end]))
+            if found and not (spans and start < spans[-1].end):
+                spans.append(Span(start, end, found[1], "known"))
+        return (masked(text, spans), dict(Counter(span.kind for span in spans))) if spans else (text, {})
+
+    def learn(self, value: str, kind: str) -> None:
+        """Know a value from now on, if it can be nothing else where it stands again."""
+        is_one = (
+            looks.is_strong(value)
+            or looks.is_random(value)
+            or looks.is_phrase(value)
+            or looks.is_chosen(value)
+        )
+        if not _SHORTEST <= len(value) <= _LONGEST or not is_one or any(map(str.isspace, value)):
+            return
+        digest = _digest(value)
+        if digest not in self._kinds:
+            self.count += 1
+            self._kinds[digest] = (len(value), kind)
+            while len(self._kinds) > MOST_VALUES:
+                self._kinds.pop(next(iter(self._kinds)), None)
+
+
+def _places(text: str, lengths: set[int]) -> Iterator[tuple[int, int]]:
+    """Places of these lengths in words, from edge to edge, in order and the longest of one begin first."""
+    for run in _RUN.finditer(text) if lengths else ():
+        edges = [edge.start() for edge in _EDGE.finditer(text, *run.span())] + [run.end()]
+        ends = frozenset(edges)
+        for start in edges:
+            yield from (
+                (start, start + length) for length in sorted(lengths, reverse=True) if start + length in ends
+            )
+
+
+def _digest(value: str) -> bytes:
+    return blake2b(value.encode("utf-8", "surrogatepass"), key=_KEY, digest_size=16).digest()

@@ -1,0 +1,144 @@
+"""Finding secrets: all rules over a text, and one list of places."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from slowwave.ingest.redact import blocks, checks, grids, values
+from slowwave.ingest.redact.labels import find_labels
+from slowwave.ingest.redact.table import STANDARD, Row, Rules, windows
+from slowwave.ingest.redact.views import SIGN, as_read, replaced, runs
+
+_RUN: Final = re.compile(r"[\w.~+/=:$*%@!-]{16,}")
+_WAYS: Final = (
+    ("given", values.given),
+    ("said", values.said),
+    ("before", values.before),
+    ("below", values.below),
+)
+"""The ways in which a label gets its value: the first that finds one ends the search."""
+
+
+class Span(NamedTuple):
+    """A secret in a text: from `start` up to before `end`, its kind, and the rule that found it."""
+
+    start: int
+    end: int
+    kind: str
+    rule: str
+
+    @property
+    def is_by_words(self) -> bool:
+        """Return whether only the words around it show that it is one."""
+        return self.rule.startswith("label")
+
+
+def find(text: str, rules: Rules = STANDARD) -> list[Span]:
+    """The secrets of a text, in its order; no two overlap.
+
+    What was found is looked at as marks in a next round, until nothing is found: a redacted text has no secrets left.
+    """
+    spans = _round(text, rules)
+    while spans:
+        covered = replaced(text, ((span.start, span.end, f"[redacted:{span.kind}]") for span in spans))
+        more = [
+            span._replace(start=start, end=end)
+            for span in _round(covered.text, rules)
+            for start, end in [covered.span(*span[:2])]
+        ]
+        if not more:
+            break
+        spans = _merged([*spans, *more])
+    return spans
+
+
+def masked(text: str, spans: Iterable[Span]) -> str:
+    """The text with a mark in the place of each span."""
+    return replaced(text, ((span.start, span.end, f"[redacted:{span.kind}]") for span in spans)).text
+
+
+def _round(text: str, rules: Rules) -> list[Span]:
+    view = as_read(text)
+    read = view.text if view else text
+    found = [span for span in _found(read, _lowered(read), rules) if not _is_kept(read, span, rules)]
+    whole = (part for span in _merged(found) for part in _around_marks(read, span))
+    return [
+        span._replace(start=start, end=end)
+        for span in whole
+        for start, end in [view.span(*span[:2]) if view else span[:2]]
+    ]
+
+
+def _lowered(text: str) -> str:
+    """The text in lower case, character for character."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := sign.lower()) == 1 else sign for sign in text)
+
+
+def _found(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
+    yield from (Span(*place, "private-key", "block") for place in blocks.private_keys(text))
+    yield from (Span(*place, "kubernetes", "block") for place in blocks.secret_objects(text))
+    formed = [*_by_table(text, lowered, rules), *(Span(*number, "number") for number in checks.numbers(text))]
+    yield from formed
+    formed.sort()
+    for span in _by_labels(text, lowered, rules):
+        inside = bisect_left(formed, (span.start,))
+        # a label takes whole words: an address goes with the token in it
+        if inside == len(formed) or formed[inside].end > span.end:
+            yield span
+
+
+def _by_table(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
+    for row in rules.by_hint:
+        if hints := [hint for hint in row.hints if hint in lowered]:
+            for start, end in windows(lowered, hints):
+                yield from (Span(*place, row.kind, _name(row)) for place in row.find(text, start, end))
+    long = runs(text, _RUN)
+    for row in rules.by_run if long.text.strip() else ():
+        found = row.find(long.text, 0, len(long.text))
+        yield from (Span(*long.span(*place), row.kind, _name(row)) for place in found)
+
+
+def _name(row: Row) -> str:
+    return "own" if row.own else "place" if row.is_place else "form"
+
+
+def _by_labels(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
+    labels = list(find_labels(text, lowered, rules.labels))
+    for label in labels:
+        for way, find_values in _WAYS:
+            if places := list(find_values(text, label)):
+                yield from (Span(*place, label.mark, f"label-{way}") for place in places)
+                break
+        if label.kind == "codes":
+            yield from (Span(*place, label.mark, "label-list") for place in grids.codes(text, label))
+    yield from (Span(start, end, kind, "label-column") for start, end, kind in grids.columns(text, labels))
+
+
+def _is_kept(text: str, span: Span, rules: Rules) -> bool:
+    return any(pattern.fullmatch(text, span.start, span.end) for pattern in rules.keep)
+
+
+def _around_marks(text: str, span: Span) -> Iterator[Span]:
+    """The parts of a span outside of marks that are more than signs."""
+    start = span.start
+    for part in text[span.start : span.end].split(SIGN):
+        if any(map(str.isalnum, part)):
+            yield span._replace(start=start, end=start + len(part))
+        start += len(part) + 1
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """Spans in order, those that overlap as one; the one that was found first names it."""
+    merged: list[tuple[int, Span]] = []
+    for rank, span in sorted(enumerate(spans), key=lambda ranked: (ranked[1].start, ranked[0])):
+        if merged and span.start < merged[-1][1].end:
+            best_rank, best = min(merged[-1], (rank, span), key=lambda ranked: ranked[0])
+            end = max(merged[-1][1].end, span.end)
+            merged[-1] = (best_rank, best._replace(start=merged[-1][1].start, end=end))
+        else:
+            merged.append((rank, span))
+    return [span for _, span in merged]

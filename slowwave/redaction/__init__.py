@@ -1,1 +1,0 @@
-"""Secrets are found and taken out before anything is stored."""
