@@ -206,13 +206,12 @@ def histogram(found: Sequence[int | None]) -> dict[str, int]:
 def measure_candidates(workspace: Any, pairs: Sequence[Pair]) -> Row:
     """Share of the pairs that the stage's own search proposes, beside plain cosine."""
     from tasks.reconcile.pairs import BEST
-    from tasks.reconcile.reconcile import find_cells, find_neighbours, least_similarity, propose_near
+    from tasks.reconcile.reconcile import find_cells, find_neighbours, propose_near
     from tasks.step import StageRun
 
     run = StageRun("reconcile", workspace, dry_run=True)
     cells = find_cells(run.reader)
-    near = find_neighbours(run.reader, cells)
-    proposed = propose_near(run.reader, cells, near, least=least_similarity(run))
+    proposed = propose_near(run, cells, find_neighbours(run.reader, cells))
     shipped = ranks(proposed.unique(["cell_id", "target_id"], maintain_order=True), pairs)
     cosine = ranks(plain_cosine(workspace, pairs, k=DEEP), pairs)
     missed = [

@@ -9,13 +9,9 @@ from tasks.reconcile.reconcile import (
     ask_judgements,
     find_cells,
     find_neighbours,
-    find_page_cells,
     find_queue,
+    find_round,
     index_texts,
-    least_similarity,
-    make_pages,
-    no_pairs,
-    plan_failed,
     plan_judged,
     plan_moved,
     plan_pairs,
@@ -32,9 +28,6 @@ from tasks.step import open_stage, run_name
 def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
     """Finds repetitions, updates, corrections and contradictions among memories. Nothing is ever dropped.
 
-    Pairs of memories that could be about the same are noted, and a model is asked about them in rounds: those of new
-    memories and of what changed under a memory, then those that wait longest.
-
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
@@ -44,21 +37,18 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
         commit(run, plan_stated_values(run.reader))
         index_texts(run)
         cells = find_cells(run.reader)
-        near = propose_near(
-            run.reader, cells, find_neighbours(run.reader, cells), least=least_similarity(run)
-        )
+        near = propose_near(run, cells, find_neighbours(run.reader, cells))
         noted = plan_pairs(run.reader, cells, near, propose_changed(run.reader, cells))
         commit(run, noted)
         commit(run, plan_moved(run.reader))
-        asked = no_pairs()
+        asked = None
         while run.model is not None:
             queue = find_queue(run.reader, cells, noted, asked)
             if queue.is_empty():
                 break
-            pages = make_pages(run.reader, queue)
-            answers = ask_judgements(run.model, pages, find_page_cells(run.reader, pages))
-            commit(run, plan_failed(run, pages, answers))
-            commit(run, plan_judged(run.reader, queue, answers))
+            pages, shown = find_round(run.reader, queue)
+            answers = ask_judgements(run.model, pages, shown)
+            commit(run, plan_judged(run, queue, pages, answers))
             commit(run, plan_moved(run.reader))
             asked = with_asked(asked, queue, pages, answers)
         commit(run, account_of_waiting(run.reader, has_model=run.model is not None))

@@ -24,7 +24,7 @@ PLAIN: dict[str, object] = {
     "outcome": "completed",
     "verdict": "keep",
     "effect": "none",
-    "relation": "temporal",
+    "relation": "causal",
     "artifact_type": "pr",
     "line_rank": 1,
     "salience": 0.5,

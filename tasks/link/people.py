@@ -126,7 +126,7 @@ def plan_people(page: DataFrame[PeoplePage], same: DataFrame[SamePeople]) -> Pla
 
 
 def _pairs(answer: PeopleAnswer) -> list[tuple[int | None, int | None]]:
-    """Who is described, and who it is; one row of nobody where no two are the same."""
+    """Numbers of one person, described and named; one row of nobody where no two are the same."""
     pairs: list[tuple[int | None, int | None]] = [(one.described, one.person) for one in answer.same]
     return pairs or [NOBODY]
 

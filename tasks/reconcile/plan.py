@@ -75,7 +75,7 @@ def said_with_more(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.Series:
 
 
 def examples(judged: pl.DataFrame, cells: pl.DataFrame) -> Sequence[str]:
-    """What was retired or said again, as a person reads it."""
+    """Retired and repeated memories as a person reads them."""
     text = cells.select("cell_id", "content")
     both = judged.join(text, on="cell_id").join(
         text.rename({"cell_id": "target_id", "content": "content_old"}), on="target_id"

@@ -91,7 +91,7 @@ class Queue(Frame):
 
 
 class Answers(NamedTuple):
-    """What was said, on which pages, and what became of the other pages."""
+    """Judgements, the pages that they were given on, and the outcomes of the other pages."""
 
     said: DataFrame[Said]
     pages: DataFrame[Page]
@@ -123,7 +123,7 @@ def plan_repetitions(reader: Readable) -> Plan:
 
 @step
 def plan_stated_values(reader: Readable) -> Plan:
-    """What a person told with its subject, attribute and value retires the values before it."""
+    """Retires the values that one outdates which a person told with its subject and attribute."""
     return Plan(events=stated_values(reader.store, now=reader.now))
 
 
@@ -131,7 +131,8 @@ def plan_stated_values(reader: Readable) -> Plan:
 def index_texts(run: StageRun) -> None:
     """Brings the full-text index up to date: each query would read every new text otherwise."""
     if not run.report.dry_run:
-        run.store.index_if_stale("cells")
+        with run.workspace.writing():
+            run.store.index_if_stale("cells")
 
 
 @step
@@ -150,7 +151,6 @@ def find_cells(reader: Readable) -> DataFrame[Looked]:
     return Looked.of(looked.unique("cell_id", keep="first").sort("cell_id"))
 
 
-@step
 def least_similarity(run: StageRun) -> float:
     """The cosine from which two memories are near; without an embedder the words decide alone."""
     return run.workspace.embedder.profile.relevance_threshold if run.workspace.embedder else 1.0
@@ -192,16 +192,15 @@ def _with_similarity(reader: Readable, pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 @step
-def propose_near(
-    reader: Readable, cells: DataFrame[Looked], neighbours: DataFrame[Near], *, least: float
-) -> DataFrame[Proposed]:
-    """Pairs by nearness (a cosine of `least`), and by one subject and attribute."""
+def propose_near(run: StageRun, cells: DataFrame[Looked], neighbours: DataFrame[Near]) -> DataFrame[Proposed]:
+    """Pairs by nearness, and by one subject and attribute."""
+    reader = run.reader
     looked = cells.filter((pl.col("status") == "active") & (pl.col("why") != "marked"))
     names = ["cell_id", *OWNER, "property", *AGE_ORDER[:-1], "status", "cell_type"]
     known = reader.store.having("cells", "property", looked["property"].drop_nulls().unique(), names)
     is_judgeable = pl.col("status").is_in(["active", "archived"]) & (pl.col("cell_type") != EPISODE)
     same = of_one_property(looked, known.filter(is_judgeable))
-    return Proposed.of(pl.concat([same, near_enough(neighbours, least=least)]))
+    return Proposed.of(pl.concat([same, near_enough(neighbours, least=least_similarity(run))]))
 
 
 @step
@@ -240,13 +239,14 @@ def plan_pairs(
 
 @step
 def find_queue(
-    reader: Readable, cells: DataFrame[Looked], proposed: Plan, asked: DataFrame[Queue]
+    reader: Readable, cells: DataFrame[Looked], proposed: Plan, asked: DataFrame[Queue] | None
 ) -> DataFrame[Queue]:
     """The pairs to ask about: all of tonight's memories, then those that wait longest, as many as a night may.
 
     Pairs that were asked about tonight are left out, and memories whose next try is not due. A dry run finds those of
     `proposed` there alone.
     """
+    asked = no_pairs() if asked is None else asked
     stored = reader.store.rows("judgements", [*PAIR, "judged_at"], col("verdict") == lit("unjudged"))
     fresh = proposed.events["pair.judged"].select(*PAIR, judged_at=pl.lit(reader.now, dtype=TIMESTAMP))
     settled = pl.concat([reader.store.having("judgements", name, fresh[name], PAIR) for name in PAIR])
@@ -273,37 +273,30 @@ def find_queue(
 
 
 @step
-def no_pairs() -> DataFrame[Queue]:
-    """The pairs that were asked about before the first round."""
-    return Queue.of(pl.DataFrame(schema={**PAIR_SHAPE, "is_tonights": pl.Boolean}))
-
-
-@step
 def with_asked(
-    asked: DataFrame[Queue], queue: DataFrame[Queue], pages: DataFrame[Page], answers: Answers
+    asked: DataFrame[Queue] | None, queue: DataFrame[Queue], pages: DataFrame[Page], answers: Answers
 ) -> DataFrame[Queue]:
     """The pairs that were asked about tonight, with those of one round more.
 
     A memory whose page failed is left alone until its next try.
     """
-    failed = pages.filter(pl.col("is_new") & pl.col("page").is_in(list(answers.failed)))
+    failed = _without_answer(pages, answers)
     left_alone = queue.join(failed, on="cell_id", how="semi")
-    return Queue.of(pl.concat([asked, Queue.of(shown_pairs(queue, pages)), left_alone]).unique(PAIR))
+    before = no_pairs() if asked is None else asked
+    return Queue.of(pl.concat([before, Queue.of(shown_pairs(queue, pages)), left_alone]).unique(PAIR))
 
 
 @step
-def make_pages(reader: Readable, queue: DataFrame[Queue]) -> DataFrame[Page]:
-    """Pages of one round; a memory whose page failed before is asked about alone."""
+def find_round(reader: Readable, queue: DataFrame[Queue]) -> tuple[DataFrame[Page], pl.DataFrame]:
+    """The pages of one round, and their memories (rows of `cells`) with who said each (`said_by`).
+
+    A memory whose page failed before is asked about alone.
+    """
     tries = reader.store.by_key("judging", queue["cell_id"].unique(), ["cell_id", "attempts"])
-    return disjoint_pages(queue, alone=set(tries.filter(pl.col("attempts") > 0)["cell_id"]))
-
-
-@step
-def find_page_cells(reader: Readable, pages: DataFrame[Page]) -> pl.DataFrame:
-    """The memories of the pages (rows of `cells`), with who said each (`said_by`)."""
+    pages = disjoint_pages(queue, alone=set(tries.filter(pl.col("attempts") > 0)["cell_id"]))
     cells = reader.store.by_key("cells", pages["cell_id"])
     turns = cells["evidence"].explode(keep_nulls=False, empty_as_null=False).unique()
-    return with_speakers(cells, reader.store.by_key("turns", turns, ["turn_id", "speaker"]))
+    return pages, with_speakers(cells, reader.store.by_key("turns", turns, ["turn_id", "speaker"]))
 
 
 @step
@@ -321,8 +314,9 @@ def ask_judgements(model: Model, pages: DataFrame[Page], cells: pl.DataFrame) ->
 
 
 @step
-def plan_judged(reader: Readable, queue: DataFrame[Queue], answers: Answers) -> Plan:
-    """What the judgements change, behind the guard and in the order of the chains that they belong to."""
+def plan_judged(run: StageRun, queue: DataFrame[Queue], pages: DataFrame[Page], answers: Answers) -> Plan:
+    """The changes that the judgements make, behind the guard and in the order of the chains that they belong to."""
+    reader = run.reader
     said, settled = answers.said, _contradicting(reader, answers.pages["cell_id"])
     cells = reader.store.by_key("cells", answers.pages["cell_id"])
     judged = guarded(without_named(said, settled), cells).join(
@@ -349,31 +343,14 @@ def plan_judged(reader: Readable, queue: DataFrame[Queue], answers: Answers) -> 
             "cell.revived": back.unique("cell_id", maintain_order=True),
             **flags(reader.store, leaving, gone=gone, why="was superseded"),
             "cell.judged": tried.filter(pl.col("attempts") > 0).select("cell_id"),
+            "judging.failed": _failed(run, pages, answers),
         },
-        rejected=_refused(judged, said.height - judged.height),
+        rejected={
+            **_refused(judged, said.height - judged.height),
+            **rejected("waits for a judgement", _without_answer(pages, answers)["cell_id"]),
+        },
         examples=examples(judged, every),
     )
-
-
-@step
-def plan_failed(run: StageRun, pages: DataFrame[Page], answers: Answers) -> Plan:
-    """One try more for the memories of pages without a usable answer; an outage or a spent budget is no try."""
-    asked = pages.filter(pl.col("is_new") & pl.col("page").is_in(list(answers.failed))).sort(
-        "page", "cell_id"
-    )
-    known = run.store.by_key("judging", asked["cell_id"], ["cell_id", "attempts"])
-    tried = asked.join(known, on="cell_id", how="left", maintain_order="left").with_columns(
-        pl.col("attempts").fill_null(0)
-    )
-    outcomes = [answers.failed[page] for page in tried["page"]]
-    rows = failed_rows(
-        "judging.failed",
-        tried.select("cell_id", "attempts"),
-        outcomes,
-        night=run.settings.night,
-        now=run.now,
-    )
-    return Plan(events={"judging.failed": rows}, rejected=rejected("waits for a judgement", tried["cell_id"]))
 
 
 @step
@@ -437,6 +414,33 @@ def account_of_waiting(reader: Readable, *, has_model: bool) -> Plan:
 
 
 # Inside
+
+
+def _without_answer(pages: DataFrame[Page], answers: Answers) -> pl.DataFrame:
+    """The memories that were asked about on pages without a usable answer."""
+    return pages.filter(pl.col("is_new") & pl.col("page").is_in(list(answers.failed))).sort("page", "cell_id")
+
+
+def _failed(run: StageRun, pages: DataFrame[Page], answers: Answers) -> pl.DataFrame:
+    """Rows of `judging.failed`: one try more for these; an outage or a spent budget is no try."""
+    asked = _without_answer(pages, answers)
+    known = run.store.by_key("judging", asked["cell_id"], ["cell_id", "attempts"])
+    tried = asked.join(known, on="cell_id", how="left", maintain_order="left").with_columns(
+        pl.col("attempts").fill_null(0)
+    )
+    outcomes = [answers.failed[page] for page in tried["page"]]
+    return failed_rows(
+        "judging.failed",
+        tried.select("cell_id", "attempts"),
+        outcomes,
+        night=run.settings.night,
+        now=run.now,
+    )
+
+
+def no_pairs() -> DataFrame[Queue]:
+    """The pairs that were asked about before the first round."""
+    return Queue.of(pl.DataFrame(schema={**PAIR_SHAPE, "is_tonights": pl.Boolean}))
 
 
 def _is_new() -> Expr:

@@ -230,7 +230,7 @@ def test_pairs_tells_whether_the_older_statement_is_a_candidate_of_the_newer(tmp
     found = told(pairs.main, str(tmp_path / "pairs.jsonl"))
     assert found["recall"]["changing"] == {"pairs": 1, "found": 1, "recall": 1.0}
     assert found["cosine_recall"]["updates"]["recall"] == 1.0
-    assert found["ranks"]["1"] == 1
+    assert found["proposed"] >= 1
     assert found["memories"] == 4
     assert found["missed"] == []
 

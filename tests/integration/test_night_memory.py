@@ -287,13 +287,10 @@ def test_a_judge_that_invents_numbers_changes_nothing_and_is_asked_again_the_nex
         reconcile = next(stage for stage in report.stages if stage.stage == "reconcile")
         assert reconcile.rejected["waits for a judgement"] == 1
         assert night.cells("active").height == 2
-        assert sorted(night.cells()["is_judged"]) == [
-            False,
-            True,
-        ]  # the earlier one is what the later is judged by
+        assert store_of(night.home).rows("judgements")["verdict"].to_list() == ["unjudged"], "the pair waits"
         judge.judge = lambda shown: [ScriptedModel().reconcile("")] if not shown else _kept(shown)
         night.sleep()
-        assert night.cells()["is_judged"].to_list() == [True, True]
+        assert store_of(night.home).rows("judgements")["verdict"].to_list() == ["keep"]
 
 
 def _kept(shown):

@@ -201,7 +201,7 @@ def test_another_owner_takes_an_export_in_as_its_own():
     told = {line["cell_id"]: line["content"] for line in lines_of(path) if line["type"] == "memory"}
     assert sorted(told.values()) == sorted(cells["content"])
     with open_workspace(other) as workspace:
-        reader = Readable(workspace.store, workspace.settings, NOW)
+        reader = Readable(workspace.store, workspace.settings, NOW, workspace.embedder)
         assert workspace.store.count("episodes")
         assert plan_orphans(reader, find_sessions(reader)).events["episode.dropped"].is_empty()
 

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from slowwave.home.centroids import centroids
+from slowwave.models.answers.fields import checked_against
 from slowwave.models.answers.write import GroupsAnswer
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
@@ -38,8 +39,9 @@ def answer(*groups: tuple[int, str, list[int]], shown: int = 0) -> GroupsAnswer:
     told = {
         "groups": [{"topic": topic, "name": name, "memories": numbers} for topic, name, numbers in groups]
     }
-    context = {"page_numbers": set(range(1, shown + 1)), "topic_numbers": {1}} if shown else None
-    return GroupsAnswer.model_validate(told, context=context)
+    numbers = {"page_numbers": set(range(1, shown + 1)), "topic_numbers": {1}} if shown else {}
+    with checked_against(numbers):
+        return GroupsAnswer.model_validate(told)
 
 
 def filed(
