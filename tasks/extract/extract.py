@@ -81,7 +81,7 @@ def plan_raw(reader: Readable, chunks: pl.DataFrame) -> Plan:
         dead, on="cell_id", how="anti", maintain_order="left"
     )
     gone = [*every.join(turns, on=["chunk_id", "turn_id"], how="anti")["turn_id"]]
-    gone += cells.join(kept, on="cell_id", how="anti")["cell_id"]
+    gone += cells.join(kept, on="cell_id", how="anti")["cell_id"].to_list()
     return Plan(
         events={
             "cell.extracted": kept,

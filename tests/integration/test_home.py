@@ -181,12 +181,8 @@ def test_another_embedder_never_writes_into_the_store_and_the_notes_say_so(
     fill(folder)
     owner = open_store(folder / "store").meta.embedder_id
 
-    def opened(configured, path):
-        return (
-            open_embedder(configured, path)
-            if configured.provider == "wordllama"
-            else (Scripted(), "scripted")
-        )
+    def opened(configured):
+        return open_embedder(configured) if configured.provider == "wordllama" else (Scripted(), "scripted")
 
     settings(folder, "openai", model="scripted", api_key="x")
     monkeypatch.setattr("slowwave.home.stored_embedder.open_embedder", opened)
@@ -206,7 +202,7 @@ def test_when_the_stores_own_embedder_does_not_serve_there_are_no_vectors_rather
 ):
     fill(folder)
 
-    def opened(configured, path):
+    def opened(configured):
         if configured.provider == "wordllama":
             raise ConfigError("gone")
         return Scripted(), "scripted"

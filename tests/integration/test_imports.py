@@ -74,7 +74,7 @@ def test_observations_and_relations_become_memories_with_their_names(home, tmp_p
     assert cells.select("content", "entities").rows() == [
         ("Mara Lindqvist owns Kiln 2", ["Mara Lindqvist (person)", "Kiln 2"]),
         ("Mara Lindqvist owns two kilns", ["Mara Lindqvist (person)"]),
-        ("Mara Lindqvist: Her password=[redacted:password].", ["Mara Lindqvist (person)"]),
+        ("Mara Lindqvist: Her password=[redacted:password]", ["Mara Lindqvist (person)"]),
         ("Mara Lindqvist: fires the kiln on Fridays", ["Mara Lindqvist (person)"]),
     ]
     entities = store_of(home).rows("entities", ["canonical_name", "entity_type", "mention_count"])
