@@ -14,6 +14,7 @@ from tasks.extract.extract import (
     find_rounds,
     plan_memories,
     plan_raw,
+    plan_unasked,
     plan_waiting,
     plan_without_news,
     worth_reading,
@@ -39,7 +40,7 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
         elif run.model is None:
             commit(run, plan_raw(run.reader, chunks))
         else:
-            for asked in find_rounds(run.reader, chunks):
+            for number, asked in enumerate(rounds := find_rounds(run.reader, chunks), start=1):
                 lines = find_lines(run.reader, asked)
                 commit(run, plan_without_news(run.reader, asked, lines))
                 gated, outcomes = ask_gate(run.model, lines)
@@ -53,6 +54,7 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
                     commit(run, plan_memories(run.reader, worth, read, exact, deleted))
                     embed_missing(run)
                 if run.model.is_away:
-                    break  # the rest waits for the next night
+                    commit(run, plan_unasked(rounds[number:]))
+                    break
         embed_missing(run)
     return run.report

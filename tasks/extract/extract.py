@@ -1,5 +1,6 @@
 """From chunks to memories: the chunks that wait, the questions about their pages, and what the answers become."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -15,6 +16,7 @@ from slowwave.models.requests import Outcome, Request
 from slowwave.models.rows import Row, numbers_of, page_rows, told_date
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.moments import DAY_UNKNOWN
+from slowwave.schemas.report import AWAY
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import col, lit
 from slowwave.trust.origins import as_told, pieces_of
@@ -103,6 +105,13 @@ def find_rounds(reader: Readable, chunks: pl.DataFrame) -> list[pl.DataFrame]:
     batch = (pl.col("page").rank("dense").over("round") - 1) // night.extract_batch
     ordered = pages.with_columns(batch=batch).sort("round", "batch", maintain_order=True)
     return ordered.partition_by("round", "batch", include_key=False, maintain_order=True)
+
+
+@step
+def plan_unasked(rounds: Sequence[pl.DataFrame]) -> Plan:
+    """The account of the pages that an outage leaves for the next night; it changes nothing."""
+    pages = [str(page) for asked in rounds for page in asked["page"].unique()]
+    return Plan(rejected=rejected(AWAY, pages))
 
 
 @step
