@@ -63,8 +63,8 @@ class BetterModel(ScriptedModel):
         for cell in kept:
             if "seat hold" in cell["content"]:
                 cell["content"] = "A seat hold has a length of 12 minutes."
-            if "team 4" in cell["content"]:
-                cell |= {"content": "The owner of the departures endpoint is team 14.", "value": "team 14"}
+            if "team 4" in cell["content"]:  # misread, by a number of the page: one that it lacks is refused
+                cell |= {"content": "The owner of the departures endpoint is team 12.", "value": "team 12"}
         if "tender" in page:
             like = dict(kept[0], subject="", attribute="", value="", topic="harbour")
             kept.append(like | {"content": "The tender comes to the quay before breakfast."})
@@ -163,14 +163,14 @@ def test_the_difference_names_what_was_gained_lost_changed_reworded_and_kept(der
     assert by_kind == {
         "gained": {(None, "The tender comes to the quay before breakfast.")},
         "lost": {("Some 90 gulls live under the crane.", None)},
-        "changed": {(f"{owner}4.", f"{owner}14.")},
+        "changed": {(f"{owner}4.", f"{owner}12.")},
         "reworded": {("The length of a seat hold is 12 minutes.", "A seat hold has a length of 12 minutes.")},
     }
     assert found.diff.counts["kept"] == len(live(derived[0])) - 3
     assert found.is_whole
     text = Path(str(found.file)).read_text(encoding="utf-8")
     assert "gulls" in text
-    assert "team 14" in text
+    assert "team 12" in text
 
 
 def test_every_edit_of_a_person_is_carried_and_told(derived):
@@ -240,7 +240,7 @@ def test_after_the_switch_the_memory_is_the_derivation_and_rebuilds_to_it(home):
         june = datetime(2026, 6, 20, tzinfo=UTC)
         held = memory.search("rate limit of the departures endpoint", as_of=june).cells
         assert not [hit for hit in held if "250" in hit.content]
-        assert [hit for hit in held if "seat hold" in hit.content or "team 14" in hit.content]
+        assert [hit for hit in held if "seat hold" in hit.content or "team 12" in hit.content]
 
 
 def test_the_use_of_a_memory_counts_on_after_a_switch(home):
@@ -248,13 +248,13 @@ def test_the_use_of_a_memory_counts_on_after_a_switch(home):
         memory.cite([cell_that(home, "team 4")["cell_id"]], "late")
     rederive.fn(home=str(home), action="switch")
     used = store_of(home).rows("usage").filter(pl.col("context").is_null())["used_at"][0]
-    for words in ("named exports", "team 14"):
+    for words in ("named exports", "team 12"):
         (counted,) = store_of(home).by_key("cell_usage", [cell_that(home, words)["cell_id"]]).to_dicts()
         assert counted["citation_count"] == 1
-        assert counted["last_accessed"] == used or words == "team 14"
+        assert counted["last_accessed"] == used or words == "team 12"
     assert store_of(home).rows("usage")["folded_at"].null_count() == 0
     decay.fn(home=str(home))
-    (counted,) = store_of(home).by_key("cell_usage", [cell_that(home, "team 14")["cell_id"]]).to_dicts()
+    (counted,) = store_of(home).by_key("cell_usage", [cell_that(home, "team 12")["cell_id"]]).to_dicts()
     assert counted["citation_count"] == 1, "nothing counts twice"
 
 
@@ -310,7 +310,7 @@ def test_the_command_shows_the_difference_for_a_terminal_and_as_json(home):
     shown = CliRunner().invoke(app, ["rederive", "--show", "--home", str(home)])
     assert shown.exit_code == 0
     assert "- The owner of the departures endpoint is team 4." in shown.stdout
-    assert "+ The owner of the departures endpoint is team 14." in shown.stdout
+    assert "+ The owner of the departures endpoint is team 12." in shown.stdout
     assert "difference.md" in shown.stdout
     plain = CliRunner().invoke(app, ["rederive", "--show", "--json", "--home", str(home)])
     assert json.loads(plain.stdout)["diff"]["counts"]["lost"] == 1
