@@ -11,6 +11,7 @@ from tasks.extract.extract import (
     find_chunks,
     find_lines,
     find_past,
+    find_raw,
     find_rounds,
     plan_memories,
     plan_raw,
@@ -29,16 +30,16 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
-        dry_run: Ask the model, but only show what would be stored. Answers are kept for the real run, which asks again
-            about pages that are shown what others gave.
+        dry_run: Ask the model, but only show what would be stored. The real run asks again about what depends on it.
     """
     with open_stage("extract", home=home, dry_run=dry_run) as run:
         chunks = find_chunks(run.reader, has_model=run.model is not None)
-        commit(run, plan_waiting(run.reader, chunks))
+        commit(run, plan_waiting(run.reader, chunks, dry_run=dry_run))
         if chunks.is_empty():
             run.skip("no chunk is waiting")
         elif run.model is None:
-            commit(run, plan_raw(run.reader, chunks))
+            raw, gone = find_raw(run.reader, chunks)
+            commit(run, plan_raw(chunks, raw, gone, *find_deleted(run.reader, raw)))
         else:
             for number, asked in enumerate(rounds := find_rounds(run.reader, chunks), start=1):
                 lines = find_lines(run.reader, asked)
@@ -50,8 +51,7 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
                     past = find_past(run.reader, worth, lines)
                     read = ask_memories(run.model, run.reader, worth, lines, past)
                     exact, doubts = find_deleted(run.reader, read.cells)
-                    deleted = ask_deleted(run.model, doubts)
-                    commit(run, plan_memories(run.reader, worth, read, exact, deleted))
+                    commit(run, plan_memories(run.reader, worth, read, exact, ask_deleted(run.model, doubts)))
                     embed_missing(run)
                 if run.model.is_away:
                     commit(run, plan_unasked(rounds[number:]))

@@ -29,7 +29,7 @@ class DueTopics(Frame):
 
 
 class TopicCells(Frame):
-    """Active memories of topics, most salient and newest first within a topic."""
+    """Active memories of topics, most salient and newest first within a topic; a page has room for `is_shown`."""
 
     cell_id: str
     topic_id: str
@@ -40,10 +40,11 @@ class TopicCells(Frame):
     event_time: Timestamp
     valid_from: Timestamp
     valid_precision: str = nullable()
+    is_shown: bool
 
 
 class Summaries(Frame):
-    """Summaries as they are committed, with the memories that each was written from."""
+    """Summaries as they are committed, with all active memories of their topics: none waits for a summary any more."""
 
     topic_id: str
     name: str = nullable()
@@ -70,17 +71,18 @@ def find_due_topics(reader: Readable, *, has_model: bool) -> DataFrame[DueTopics
 
 @step
 def find_cells_of(reader: Readable, topics: DataFrame[DueTopics]) -> DataFrame[TopicCells]:
-    """The active memories of the topics, at most as many of each as one page holds.
+    """The active memories of the topics; those are shown that one page holds.
 
     A document, or a quotation, is shown only where a topic has nothing else.
     """
     where = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
-    cells = reader.store.rows("cells", [*TopicCells.names(), "origin"], where)
-    best = cells.filter(answered_for_first("topic_id")).sort(
+    columns = [name for name in TopicCells.names() if name != "is_shown"]
+    cells = reader.store.rows("cells", [*columns, "origin"], where).sort(
         "topic_id", "salience", "event_time", "cell_id", descending=[False, True, True, False]
     )
-    most = reader.settings.summaries.max_cells
-    return TopicCells.of(best.group_by("topic_id", maintain_order=True).head(most))
+    best = cells.filter(answered_for_first("topic_id")).group_by("topic_id", maintain_order=True)
+    shown = best.head(reader.settings.summaries.max_cells)["cell_id"]
+    return TopicCells.of(cells.with_columns(is_shown=pl.col("cell_id").is_in(shown.implode())))
 
 
 @step
@@ -88,7 +90,9 @@ def ask_summaries(
     model: Model, topics: DataFrame[DueTopics], cells: DataFrame[TopicCells], settings: SummarySettings
 ) -> DataFrame[Summaries]:
     """The model's name, summary and compressed line of each topic; a topic without a usable answer has no row."""
-    shown = shorter_beyond(cells, tokens=settings.whole_tokens).sort("valid_from", "event_time", "cell_id")
+    shown = shorter_beyond(cells.filter("is_shown"), tokens=settings.whole_tokens).sort(
+        "valid_from", "event_time", "cell_id"
+    )
     pages = {topic: shown.filter(pl.col("topic_id") == topic) for topic in topics["topic_id"]}
     page = {"max_words": settings.max_words}
     requests = {
@@ -100,7 +104,7 @@ def ask_summaries(
     rows = [
         {
             "topic_id": topic,
-            "cell_ids": pages[topic]["cell_id"].to_list(),
+            "cell_ids": cells.filter(pl.col("topic_id") == topic)["cell_id"].to_list(),
             "prompt_version": said.prompt_version,
             "model": said.model,
             **said.answer.model_dump(),
@@ -118,12 +122,17 @@ def extract_summaries(
 ) -> DataFrame[Summaries]:
     """Without a model: each topic's most central, most salient, newest sentences."""
     written = extractive_summaries(
-        cells.with_columns(without_speakers(pl.col("content")).alias("content")),
+        cells.filter("is_shown").with_columns(without_speakers(pl.col("content")).alias("content")),
         max_words=reader.settings.summaries.max_words,
         now=reader.now,
         age_rate=reader.settings.search.age_rate,
     )
-    named = written.join(topics.select("topic_id", "name"), on="topic_id", how="inner")
+    every = cells.group_by("topic_id").agg(cell_ids=pl.col("cell_id").sort())
+    named = (
+        written.drop("cell_ids")
+        .join(every, on="topic_id", how="inner", maintain_order="left")
+        .join(topics.select("topic_id", "name"), on="topic_id", how="inner", maintain_order="left")
+    )
     return Summaries.of(named.with_columns(author_columns(EXTRACTIVE)))
 
 

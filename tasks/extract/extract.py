@@ -22,7 +22,7 @@ from slowwave.store import col, lit
 from slowwave.trust.origins import as_told, pieces_of
 from tasks.ask import Model, author_columns
 from tasks.extract.cells import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
-from tasks.extract.deleted import KEPT_OUT, WAITS, Deleted, without_deleted_turns
+from tasks.extract.deleted import KEPT_OUT, WAITS, Deleted, Doubts, without_deleted_turns
 from tasks.extract.gate import Gated, failed_pages, lines_by_page, raw_cells_of
 from tasks.extract.grounding import UNGROUNDED, grounded
 from tasks.extract.known import Before, before_page
@@ -30,6 +30,10 @@ from tasks.extract.pages import POSITION, Lines, in_pages, page_lines
 from tasks.step import Readable, step
 
 RAW = "chunks became raw memories; they go through the extractor once there is a language model"
+
+
+ASKED_APART = "nothing is stored, so each page is asked without what the pages before it gave"
+"""What a dry run cannot show."""
 
 
 class Read(NamedTuple):
@@ -60,7 +64,7 @@ def find_chunks(reader: Readable, *, has_model: bool) -> pl.DataFrame:
 
 
 @step
-def plan_waiting(reader: Readable, due: pl.DataFrame) -> Plan:
+def plan_waiting(reader: Readable, due: pl.DataFrame, *, dry_run: bool) -> Plan:
     """The account of the chunks that are not read tonight; it changes nothing."""
     columns = ["chunk_id", "status"]
     others = reader.store.rows("chunks", columns, col("status").isin(["failed", "quarantined"]))
@@ -68,28 +72,33 @@ def plan_waiting(reader: Readable, due: pl.DataFrame) -> Plan:
     is_last = pl.col("status") == "quarantined"
     left_out = rejected("waits for its next try", later.filter(~is_last)["chunk_id"])
     left_out |= rejected("quarantined", later.filter(is_last)["chunk_id"])
-    return Plan(rows_in=due.height, rejected=left_out)
+    notes = [ASKED_APART] if dry_run and due.height > 1 else []
+    return Plan(rows_in=due.height, rejected=left_out, notes=notes)
 
 
 @step
-def plan_raw(reader: Readable, chunks: pl.DataFrame) -> Plan:
-    """Without a model: each chunk becomes a raw memory, kept as it was said."""
+def find_raw(reader: Readable, chunks: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Without a model: a raw memory of each chunk, as it was said, and the turns left out as a person deleted them."""
     whole = as_told(reader.store.by_key("turns", chunks["turn_ids"].explode().drop_nulls()))
     every = chunk_turns(chunks, whole)
     turns = without_deleted_turns(reader, chunks, every)
     cells = raw_cells(chunks, turns, decay_rate=reader.settings.decay.default_rate, now=reader.now)
-    dead = reader.store.rows("tombstones", ["cell_id", "content_hash"])
-    kept = cells.join(dead, on="content_hash", how="anti", maintain_order="left").join(
-        dead, on="cell_id", how="anti", maintain_order="left"
-    )
-    gone = [*every.join(turns, on=["chunk_id", "turn_id"], how="anti")["turn_id"]]
-    gone += cells.join(kept, on="cell_id", how="anti")["cell_id"].to_list()
+    return cells, [*every.join(turns, on=["chunk_id", "turn_id"], how="anti")["turn_id"]]
+
+
+@step
+def plan_raw(
+    chunks: pl.DataFrame, raw: pl.DataFrame, gone: Sequence[str], exact: set[str], doubts: DataFrame[Doubts]
+) -> Plan:
+    """The raw memories that by the strict rule say nothing a person deleted; the chunks wait for a model."""
+    out = sorted(exact | set(doubts.filter("is_again")["cell_id"]))
+    kept = raw.filter(~pl.col("cell_id").is_in(out))
     return Plan(
         events={
             "cell.extracted": kept,
             "chunk.extracted": _extracted(chunks["chunk_id"].to_list(), kept, RAW_PROMPT, None),
         },
-        rejected=rejected(KEPT_OUT, gone),
+        rejected=rejected(KEPT_OUT, [*gone, *out]),
         notes=[RAW],
     )
 

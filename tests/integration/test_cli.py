@@ -186,7 +186,7 @@ def test_a_home_that_another_process_writes_is_one_line_and_exit_code_75(home):
         "import sys, time; from filelock import FileLock\n"
         "with FileLock(sys.argv[1]): print('held', flush=True); time.sleep(60)"
     )
-    command = [sys.executable, "-c", hold, str(home / "writer.lock")]
+    command = [sys.executable, "-c", hold, str(home / "run.lock")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
