@@ -466,7 +466,7 @@ def test_a_dry_run_asks_and_shows_and_the_real_run_pays_only_for_pages_that_othe
         assert segments(home) == before
         assert all(tables(home)[table].equals(rows[table]) for table in rows)
         asked = len(server.bodies(CHAT))
-        assert asked == 6, "of eight sessions two are small talk"
+        assert asked == 12, "gate and extractor, but for two of eight sessions: they are small talk"
         made = extract.fn(home=home)
         assert made.counts == would.counts
         assert len(server.bodies(CHAT)) == asked + 5, (
