@@ -336,13 +336,18 @@ def plan_judged(run: StageRun, queue: DataFrame[Queue], pages: DataFrame[Page], 
     back = pl.concat([events["cell.revived"], revivals(more, now=reader.now, reason="said again")])
     leaving = every.filter(pl.col("cell_id").is_in(found.leaving.implode()))
     gone = pl.concat([found.merged["cell_id"], found.leaving])
+    # one that left before it was looked at, and stands again: else only a night that was cut off would look at it
+    back_new = every.filter(~pl.col("is_judged")).join(events["cell.reinstated"], on="cell_id", how="semi")
+    back_new = back_new.select("cell_id")
     tried = reader.store.by_key("judging", answers.pages.filter("is_new")["cell_id"], ["cell_id", "attempts"])
     return Plan(
         events={
             **events,
             "cell.revived": back.unique("cell_id", maintain_order=True),
             **flags(reader.store, leaving, gone=gone, why="was superseded"),
-            "cell.judged": tried.filter(pl.col("attempts") > 0).select("cell_id"),
+            "cell.judged": pl.concat(
+                [tried.filter(pl.col("attempts") > 0).select("cell_id"), back_new]
+            ).unique(maintain_order=True),
             "judging.failed": _failed(run, pages, answers),
         },
         rejected={
