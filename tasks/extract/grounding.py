@@ -12,8 +12,8 @@ UNGROUNDED = "nothing on its page says it"
 
 LEAST_SHARE = 0.5
 """Share of a memory's names and numbers that its page must hold. Dates are resolved, units spelled out, sums done and
-people named where the page says "I", so not all of them can be asked for; measured on the recorded nights, where no
-memory of a careful reader is below it."""
+people named where the page says "I", so not all of them can be asked for. A judgement, and no measured figure: a memory
+whose only mark is a year that was worked out ("last year") is refused with it."""
 
 
 def grounded(cells: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
