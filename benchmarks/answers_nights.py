@@ -25,8 +25,7 @@ from slowwave.evaluation.evaluate import AFTER_THE_LAST, write_sessions
 from slowwave.readers.questions.question_sets import read_question_set
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.schemas.questions import Conversation
-from slowwave.schemas.report import AWAY
-from slowwave.stages.asking import SPENT
+from slowwave.schemas.report import AWAY, SPENT
 
 Nights = Literal["between", "end"]
 

@@ -211,7 +211,7 @@ def measure_candidates(workspace: Any, pairs: Sequence[Pair]) -> Row:
 
     run = StageRun("reconcile", workspace, dry_run=True)
     cells = find_cells(run.reader)
-    proposed = propose_near(run, cells, find_neighbours(run.reader, cells))
+    proposed = propose_near(run.reader, cells, find_neighbours(run.reader, cells))
     shipped = ranks(proposed.unique(["cell_id", "target_id"], maintain_order=True), pairs)
     cosine = ranks(plain_cosine(workspace, pairs, k=DEEP), pairs)
     missed = [

@@ -37,7 +37,7 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
         commit(run, plan_stated_values(run.reader))
         index_texts(run)
         cells = find_cells(run.reader)
-        near = propose_near(run, cells, find_neighbours(run.reader, cells))
+        near = propose_near(run.reader, cells, find_neighbours(run.reader, cells))
         noted = plan_pairs(run.reader, cells, near, propose_changed(run.reader, cells))
         commit(run, noted)
         commit(run, plan_moved(run.reader))
@@ -48,7 +48,7 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
                 break
             pages, shown = find_round(run.reader, queue)
             answers = ask_judgements(run.model, pages, shown)
-            commit(run, plan_judged(run, queue, pages, answers))
+            commit(run, plan_judged(run.reader, queue, pages, answers))
             commit(run, plan_moved(run.reader))
             asked = with_asked(asked, queue, pages, answers)
         commit(run, account_of_waiting(run.reader, has_model=run.model is not None))

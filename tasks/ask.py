@@ -5,10 +5,11 @@ from typing import Generic, NamedTuple, TypeVar
 
 import polars as pl
 
+from slowwave.errors import BudgetError, ConfigError, InputError, OutputError
 from slowwave.models.answers.fields import Answer
 from slowwave.models.gateway import LLM
 from slowwave.models.requests import Outcome, Request
-from slowwave.stages import asking
+from slowwave.schemas.report import AWAY, SPENT
 from slowwave.stages.run import Stage
 
 A = TypeVar("A", bound=Answer)
@@ -53,13 +54,40 @@ class Model:
         }
 
     def outcomes(self, requests: Mapping[K, Request], *, work: str) -> dict[K, Outcome]:
-        """The same with what failed, for work that counts its tries."""
-        return dict(zip(requests, asking.ask(self._run, list(requests.values()), work=work), strict=True))
+        """The same with what failed, for work that counts its tries.
+
+        Raises:
+            ConfigError: the server refuses every question (key, model or address).
+        """
+        if not requests:
+            return {}
+        found = self._run.steps.ask(self.llm, list(requests.values()), work, len(requests))
+        for outcome in found:
+            self._account_for(outcome)
+        return dict(zip(requests, found, strict=True))
+
+    def _account_for(self, outcome: Outcome) -> None:
+        """Adds to the report what an outcome cost, and why it has no answer."""
+        run, error = self._run, outcome.error
+        run.spend(outcome)
+        if isinstance(error, ConfigError):
+            raise error
+        if isinstance(error, BudgetError):
+            run.note("the budget of this run is spent; what is left stays pending")
+            run.reject(SPENT)
+        elif isinstance(error, OutputError):
+            run.reject(f"unusable answer ({outcome.prompt_version})")
+        elif isinstance(error, InputError):
+            run.note(f"the language model cannot take a page: {error}")
+            run.reject(f"unusable page ({outcome.prompt_version})")
+        elif error is not None:
+            run.note(f"the language model does not serve: {error}")
+            run.reject(AWAY)
 
 
 def author_columns(prompt_version: str | None = None, model: str | None = None) -> list[pl.Expr]:
     """`prompt_version` and `model` as columns of one value; both null where a rule decided."""
-    return asking.author_columns(prompt_version, model)
-
-
-__all__ = ["Answered", "Model", "Outcome", "Request", "author_columns"]
+    return [
+        pl.lit(prompt_version, dtype=pl.String).alias("prompt_version"),
+        pl.lit(model, dtype=pl.String).alias("model"),
+    ]

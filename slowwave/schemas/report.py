@@ -13,6 +13,10 @@ AWAY = "language model away"
 """The reason under which a stage counts questions that were not answered; the following night asks them."""
 
 
+SPENT = "budget spent"
+"""The same once the budget of a run is used up."""
+
+
 class StageReport(BaseModel):
     """One stage's run in numbers and a few examples that a person can read."""
 

@@ -151,11 +151,6 @@ def find_cells(reader: Readable) -> DataFrame[Looked]:
     return Looked.of(looked.unique("cell_id", keep="first").sort("cell_id"))
 
 
-def least_similarity(run: StageRun) -> float:
-    """The cosine from which two memories are near; without an embedder the words decide alone."""
-    return run.workspace.embedder.profile.relevance_threshold if run.workspace.embedder else 1.0
-
-
 @step
 def find_neighbours(reader: Readable, cells: DataFrame[Looked]) -> DataFrame[Near]:
     """The living and archived memories of the same owner that are nearest to each, by vector and by words."""
@@ -192,15 +187,17 @@ def _with_similarity(reader: Readable, pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 @step
-def propose_near(run: StageRun, cells: DataFrame[Looked], neighbours: DataFrame[Near]) -> DataFrame[Proposed]:
-    """Pairs by nearness, and by one subject and attribute."""
-    reader = run.reader
+def propose_near(
+    reader: Readable, cells: DataFrame[Looked], neighbours: DataFrame[Near]
+) -> DataFrame[Proposed]:
+    """Pairs by nearness, and by one subject and attribute; without an embedder the words decide alone."""
     looked = cells.filter((pl.col("status") == "active") & (pl.col("why") != "marked"))
     names = ["cell_id", *OWNER, "property", *AGE_ORDER[:-1], "status", "cell_type"]
     known = reader.store.having("cells", "property", looked["property"].drop_nulls().unique(), names)
     is_judgeable = pl.col("status").is_in(["active", "archived"]) & (pl.col("cell_type") != EPISODE)
     same = of_one_property(looked, known.filter(is_judgeable))
-    return Proposed.of(pl.concat([same, near_enough(neighbours, least=least_similarity(run))]))
+    least = reader.embedder.profile.relevance_threshold if reader.embedder is not None else 1.0
+    return Proposed.of(pl.concat([same, near_enough(neighbours, least=least)]))
 
 
 @step
@@ -314,9 +311,8 @@ def ask_judgements(model: Model, pages: DataFrame[Page], cells: pl.DataFrame) ->
 
 
 @step
-def plan_judged(run: StageRun, queue: DataFrame[Queue], pages: DataFrame[Page], answers: Answers) -> Plan:
+def plan_judged(reader: Readable, queue: DataFrame[Queue], pages: DataFrame[Page], answers: Answers) -> Plan:
     """The changes that the judgements make, behind the guard and in the order of the chains that they belong to."""
-    reader = run.reader
     said, settled = answers.said, _contradicting(reader, answers.pages["cell_id"])
     cells = reader.store.by_key("cells", answers.pages["cell_id"])
     judged = guarded(without_named(said, settled), cells).join(
@@ -348,7 +344,7 @@ def plan_judged(run: StageRun, queue: DataFrame[Queue], pages: DataFrame[Page], 
             "cell.judged": pl.concat(
                 [tried.filter(pl.col("attempts") > 0).select("cell_id"), back_new]
             ).unique(maintain_order=True),
-            "judging.failed": _failed(run, pages, answers),
+            "judging.failed": _failed(reader, pages, answers),
         },
         rejected={
             **_refused(judged, said.height - judged.height),
@@ -426,10 +422,10 @@ def _without_answer(pages: DataFrame[Page], answers: Answers) -> pl.DataFrame:
     return pages.filter(pl.col("is_new") & pl.col("page").is_in(list(answers.failed))).sort("page", "cell_id")
 
 
-def _failed(run: StageRun, pages: DataFrame[Page], answers: Answers) -> pl.DataFrame:
+def _failed(reader: Readable, pages: DataFrame[Page], answers: Answers) -> pl.DataFrame:
     """Rows of `judging.failed`: one try more for these; an outage or a spent budget is no try."""
     asked = _without_answer(pages, answers)
-    known = run.store.by_key("judging", asked["cell_id"], ["cell_id", "attempts"])
+    known = reader.store.by_key("judging", asked["cell_id"], ["cell_id", "attempts"])
     tried = asked.join(known, on="cell_id", how="left", maintain_order="left").with_columns(
         pl.col("attempts").fill_null(0)
     )
@@ -438,8 +434,8 @@ def _failed(run: StageRun, pages: DataFrame[Page], answers: Answers) -> pl.DataF
         "judging.failed",
         tried.select("cell_id", "attempts"),
         outcomes,
-        night=run.settings.night,
-        now=run.now,
+        night=reader.settings.night,
+        now=reader.now,
     )
 
 

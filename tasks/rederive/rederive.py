@@ -26,10 +26,9 @@ from slowwave.language.tokens import count_tokens
 from slowwave.lifecycle.retention import fold_usage
 from slowwave.models.prompts import prompt_files
 from slowwave.schemas.derivation import Derivation, Estimate, page
-from slowwave.schemas.report import AWAY
+from slowwave.schemas.report import AWAY, SPENT
 from slowwave.schemas.tables import shaped
 from slowwave.settings.tree import Settings
-from slowwave.stages.asking import SPENT
 from slowwave.stages.night.night import open_night, record
 from slowwave.stages.night.report import plain
 from slowwave.store import Store, col, lit, open_store

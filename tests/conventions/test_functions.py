@@ -40,7 +40,6 @@ OUTSIDE = (
     "slowwave.models.embed",
     "slowwave.journal.segments",
     "slowwave.stages.run",
-    "slowwave.stages.asking",
 )
 PURE_ALTHOUGH_IN_HOME = ("slowwave.home.centroids", "slowwave.home.core_file")
 TIMELESS_ROOMS = (

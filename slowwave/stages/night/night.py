@@ -13,9 +13,8 @@ from slowwave.home.lock import leasing, rewriting
 from slowwave.home.paths import Home, open_home
 from slowwave.home.workspace import Workspace, open_workspace, wall_clock
 from slowwave.journal.catalogue import encode, rows_of
-from slowwave.schemas.report import AWAY, NightReport, StageReport
+from slowwave.schemas.report import AWAY, SPENT, NightReport, StageReport
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.stages.asking import SPENT
 from slowwave.stages.night.story import tell_story
 from slowwave.stages.rebuild.rebuild import rebuild_store
 from slowwave.stages.run import PLAIN, Steps
