@@ -49,7 +49,7 @@ USAGE_COLUMNS = (
     "confirmations",
 )
 
-MATCHED = ("content", "entities")
+MATCHED = ("content", "entities", "question")
 """Fields of a memory that are matched by words."""
 
 UNMATCHED = {"text_score": 0.0, "similarity": 0.0, "held": 0}

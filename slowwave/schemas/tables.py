@@ -126,6 +126,7 @@ class Cells(Sourced, Owned):
     attribute: str = nullable()
     value: str = nullable()
     content: str
+    question: str = nullable()
     summary: str = nullable()
     compressed: str = nullable()
     index_label: str = nullable()
@@ -344,7 +345,7 @@ KEYS: dict[str, str] = {name: next(iter(model.__annotations__)) for name, model 
 
 VECTOR_TEXT: dict[str, tuple[str, ...]] = {
     "turns": ("speaker", "content"),
-    "cells": ("content",),
+    "cells": ("content", "question"),
     "topics": ("name", "summary"),
     "entities": ("canonical_name", "summary"),
     "tombstones": ("content",),

@@ -13,11 +13,11 @@ from lancedb.query import MatchQuery, MultiMatchQuery
 from slowwave.schemas.tables import KEYS, OWNER, VECTOR_TEXT, frame_schema
 from slowwave.whole_file import read_plain
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 MATCHED = {"passages": ("content",), "cells": ("content",), "topics": ("name", "summary")}
 """Columns that full text looks in, together."""
-TEXT_INDEX = {**MATCHED, "cells": ("content", "entities")}
+TEXT_INDEX = {**MATCHED, "cells": ("content", "entities", "question")}
 """Columns with a full-text index."""
 FILTER_INDEX = {
     "turns": (*OWNER, "embedder_id"),

@@ -394,15 +394,21 @@ kind = CATALOGUE["cell.extracted"]
 of_episodes = CATALOGUE["episode.written"].payload
 answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEMA_VERSION, "mood" in of_episodes]
 """,
-        [True, 5, {"steps": [], "template": None, "valid_precision": None, "is_wish": False, "mood": None}, 9, False],
+        [
+            True,
+            6,
+            {"steps": [], "template": None, "valid_precision": None, "is_wish": False, "question": None, "mood": None},
+            10,
+            False,
+        ],
         {
             "slowwave/schemas/tables.py": (
                 before("    decay_rate: float", "    mood: str | None\n"),
             ),
             "slowwave/journal/memory_events.py": (
-                after('{"is_wish": False}', ', {"mood": None}'),
+                after('{"question": None}', ', {"mood": None}'),
             ),
-            "slowwave/store/layout.py": (("SCHEMA_VERSION = 8", "SCHEMA_VERSION = 9"),),
+            "slowwave/store/layout.py": (("SCHEMA_VERSION = 9", "SCHEMA_VERSION = 10"),),
             "data/README.md": (
                 before("| `cell_type` |", "| `mood` | text | | mood of who said it | not told |\n"),
             ),
