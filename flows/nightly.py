@@ -16,8 +16,8 @@ from flows.link import link
 from flows.promote import promote
 from flows.reconcile import reconcile
 from slowwave.schemas.report import NightReport
-from slowwave.stages.night.night import LLM_STAGES, close_gate, maintain, open_night, record
-from tasks.step import call, publish, run_name, steps
+from tasks.nightly.night import LLM_STAGES, close_gate, maintain, open_night, record
+from tasks.step import call, publish, run_name
 
 STAGES = (extract, cluster, reconcile, consolidate, compress, link, decay, forget)
 
@@ -38,7 +38,7 @@ def nightly(
         dry_run: Only show what each stage would change, given what is stored now.
     """
     started = time.monotonic()
-    with open_night(home, dry_run=dry_run, steps=steps()) as night:
+    with open_night(home, dry_run=dry_run) as night:
         night.stages.append(call(ingest, sources=sources, home=home, dry_run=dry_run))
         closed = close_gate(night, force=force)
         for flow_of_stage in STAGES:

@@ -39,7 +39,7 @@ OUTSIDE = (
     "slowwave.models.requests",
     "slowwave.models.embed",
     "slowwave.journal.segments",
-    "slowwave.stages.run",
+    "slowwave.home.stage",
 )
 PURE_ALTHOUGH_IN_HOME = ("slowwave.home.centroids", "slowwave.home.core_file")
 TIMELESS_ROOMS = (
@@ -59,8 +59,6 @@ HAVE_A_CLOCK = {
     "slowwave/recall/search.py",  # `search` of a home, for a question that names no moment
     "slowwave/stages/ingest/alone.py",  # how long it took
     "slowwave/stages/ingest/watch.py",  # whether a file has settled
-    "slowwave/stages/night/night.py",  # how long upkeep took
-    "slowwave/stages/rebuild/rebuild.py",  # how long it took
     "slowwave/store/table_cache.py",  # when a table is read again, unevenly
 }
 CLOCKS = {"now", "utcnow", "today"}

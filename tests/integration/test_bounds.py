@@ -13,6 +13,7 @@ import pytest
 from flows.ingest import ingest
 from slowwave.errors import ConfigError, InputError
 from slowwave.home.paths import open_home
+from slowwave.home.stage import Stage
 from slowwave.home.workspace import open_workspace, text_batches
 from slowwave.journal.catalogue import CATALOGUE, EventRows
 from slowwave.memory import Memory
@@ -21,7 +22,6 @@ from slowwave.schemas.report import UNREADABLE, StageReport
 from slowwave.schemas.tables import shaped
 from slowwave.settings.tree import load_settings
 from slowwave.stages.ingest import ingest as stage
-from slowwave.stages.run import Stage
 from slowwave.store import open_store
 from tests import forked
 

@@ -4,11 +4,11 @@ import time
 from collections.abc import Sequence
 
 from slowwave.home.paths import Home
+from slowwave.home.stage import Stage
 from slowwave.home.workspace import Clock, open_workspace
 from slowwave.schemas.report import StageReport
 from slowwave.stages.ingest.ingest import index_new_turns, ingest_sources
 from slowwave.stages.ingest.vector_space import compute_vectors
-from slowwave.stages.run import Stage
 
 
 def ingest_alone(
@@ -18,8 +18,7 @@ def ingest_alone(
     started = time.monotonic()
     with open_workspace(home, clock=clock) as workspace:
         run = Stage("ingest", workspace, dry_run=dry_run)
-        for text in workspace.notes:
-            run.note(text)
+        run.introduce()
         ingest_sources(run, sources, are_found=are_found)
         compute_vectors(run)
         index_new_turns(run)

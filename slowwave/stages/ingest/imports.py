@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from slowwave.home.entities import mentions_of, resolved_names
+from slowwave.home.stage import Stage
 from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.language.names import same_names
 from slowwave.readers.bounds import QUIET, Counts, with_possible_times
@@ -21,7 +22,6 @@ from slowwave.schemas.moments import unknown_until
 from slowwave.schemas.tables import IMPORTED, OWNER, shaped
 from slowwave.stages.ingest.own_export import DELETED, KNOWN, OwnImport
 from slowwave.stages.ingest.places import Places
-from slowwave.stages.run import Stage
 
 NOT_NAMED: Final = "export of Slowwave that nobody named"
 
@@ -149,7 +149,7 @@ def _commit_new(run: Stage, told: pl.DataFrame, places: Places) -> None:
     kinds = ("turn.recorded", "cell.extracted", "cell.imported")
     run.count(**dict.fromkeys(kinds, kept.height))
     if not run.report.dry_run:
-        run.steps.commit(run.workspace, pl.concat([encode(kind, kept) for kind in kinds]), run.now)
+        run.workspace.commit(pl.concat([encode(kind, kept) for kind in kinds]), run.now)
     # the people and things of a graph are known at once, before any night links its memories
     named = mentions_of(kept, same_names(store.rows("identities")))
     run.commit(resolved_names(store, named["family"].unique(), named=named))

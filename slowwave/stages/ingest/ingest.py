@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
+from slowwave.home.stage import Stage
 from slowwave.progress import progress
 from slowwave.readers.detect import read_parts, source_hash
 from slowwave.readers.exports.forms import export_form, is_memories
@@ -19,7 +20,6 @@ from slowwave.stages.ingest.imports import import_memories
 from slowwave.stages.ingest.parts import Parts, SourceFile
 from slowwave.stages.ingest.places import Places
 from slowwave.stages.ingest.recorded_chunks import cut_recorded
-from slowwave.stages.run import Stage
 
 CHANGED = "file that changed while it was read"
 

@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from slowwave.home.core_memory import write_core
+from slowwave.home.stage import Stage
 from slowwave.home.topic_counts import topic_counts
 from slowwave.readers.bounds import Counts, with_possible_times
 from slowwave.readers.exports.own import Batch, read_own
@@ -22,7 +23,6 @@ from slowwave.schemas.tables import KEYS, OWNER
 from slowwave.schemas.text_columns import is_reference
 from slowwave.stages.ingest.own_events import events_of
 from slowwave.stages.ingest.places import Places
-from slowwave.stages.run import Stage
 
 KNOWN: Final = "here already"
 DELETED: Final = "deleted by a person"
@@ -157,7 +157,7 @@ class OwnImport:
             return
         run.count(**dict(events.group_by("kind", maintain_order=True).len().iter_rows()))
         if not run.report.dry_run:
-            run.steps.commit(run.workspace, events, run.now)
+            run.workspace.commit(events, run.now)
 
     def _finish(self) -> None:
         """Counts the topics of which other memories live here than there, and writes core memory where lines came.

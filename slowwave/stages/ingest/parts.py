@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from slowwave.home.lock import recording
+from slowwave.home.stage import Stage
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.bounds import with_possible_times
 from slowwave.readers.chunking import cut_chunks, with_overlap
@@ -20,7 +21,6 @@ from slowwave.schemas.tables import OWNER, shaped
 from slowwave.stages.ingest.conversations import COLUMNS, mixed_conversations, placed, with_owner
 from slowwave.stages.ingest.places import Places
 from slowwave.stages.ingest.redacted_turns import as_stored
-from slowwave.stages.run import Stage
 from slowwave.store import col, give_memory_back, lit
 
 ERASED = "erased by a person"

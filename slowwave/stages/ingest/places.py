@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from slowwave.home.stage import Stage
 from slowwave.readers.files import named
-from slowwave.stages.run import Stage
 
 
 class Places:

@@ -2,11 +2,11 @@
 
 import polars as pl
 
+from slowwave.home.stage import Stage
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.schemas.tables import shaped
 from slowwave.stages.ingest.record import RECORDED
-from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
 

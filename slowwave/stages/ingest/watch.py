@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from slowwave.errors import BusyError, ConfigError, NotFoundError, TransientError
 from slowwave.home.paths import Home
+from slowwave.home.stage import optimize
 from slowwave.home.workspace import Clock, open_workspace
 from slowwave.readers.files import state_of
 from slowwave.readers.folders import find_sources
@@ -27,7 +28,6 @@ from slowwave.stages.ingest.alone import ingest_alone
 from slowwave.stages.ingest.discover import discover
 from slowwave.stages.ingest.ingest import CHANGED
 from slowwave.stages.ingest.parts import ERASED
-from slowwave.stages.run import optimize
 
 Told = Callable[[StageReport], None]
 
