@@ -5,8 +5,8 @@ from dataclasses import replace
 from slowwave.errors import BudgetError, NotFoundError
 from slowwave.home.paths import Home
 from slowwave.home.workspace import wall_clock
+from slowwave.recording.chunks import cut_recorded
 from slowwave.schemas.report import StageReport
-from slowwave.stages.ingest.recorded_chunks import cut_recorded
 from slowwave.store import col, lit, open_store
 from tasks.step import open_stage, step
 

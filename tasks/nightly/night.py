@@ -21,9 +21,6 @@ from tasks.nightly.story import tell_story
 from tasks.rebuild import rebuild_store
 from tasks.step import step
 
-LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "compress", "link"})
-"""Stages that wait when the gate is closed; core memory then only drops lines that no longer hold."""
-
 
 class Night:
     """A night under way; the later segments than `last_segment` are its own.
@@ -89,7 +86,7 @@ def _rescue(home: Home, *, dry_run: bool) -> list[str]:
     return []
 
 
-def close_gate(night: Night, *, force: bool) -> bool:
+def is_gate_closed(night: Night, *, force: bool) -> bool:
     """Return whether the model's work waits tonight: too soon after the last time, or too little that is new."""
     workspace, settings = night.workspace, night.workspace.settings.night
     if workspace.llm is None or force:

@@ -12,6 +12,7 @@ from slowwave.edits.forget import WHY as DELETED
 from slowwave.edits.resolve import TAKEN_BACK
 from slowwave.home.derivation import DerivationState, write_state
 from slowwave.home.paths import Home
+from slowwave.home.vector_space import compute_vectors
 from slowwave.journal.derivations import in_force, is_statement, last_switch
 from slowwave.journal.lookup import mentioning
 from slowwave.journal.segments import Journal
@@ -19,7 +20,6 @@ from slowwave.progress import progress
 from slowwave.schemas.derivation import CarriedEdit
 from slowwave.schemas.table_parts import Timestamp, nullable
 from slowwave.schemas.tables import REMEMBERED, STATED
-from slowwave.stages.ingest.vector_space import compute_vectors
 from slowwave.store import Store, col, open_store
 from slowwave.store.chains import PERSON
 from tasks.frames import Frame

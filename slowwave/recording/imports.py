@@ -17,11 +17,11 @@ from slowwave.readers.exports.forms import MemoryForm
 from slowwave.readers.exports.noted import Noted, read_noted
 from slowwave.readers.files import file_time, named
 from slowwave.readers.statements import cell_id_of
+from slowwave.recording.own_export import DELETED, OwnImport, undeleted, unknown
+from slowwave.recording.places import Places
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.moments import unknown_until
 from slowwave.schemas.tables import IMPORTED, OWNER, shaped
-from slowwave.stages.ingest.own_export import DELETED, KNOWN, OwnImport
-from slowwave.stages.ingest.places import Places
 
 NOT_NAMED: Final = "export of Slowwave that nobody named"
 
@@ -29,10 +29,8 @@ _BATCH: Final = 2_000
 """Memories that are stored together."""
 
 
-def import_memories(
-    run: Stage, path: Path, form: MemoryForm, places: Places, *, is_named: bool
-) -> Counts | None:
-    """Takes in a file of memories; returns what was left out, or null where the file is not taken at all.
+def import_memories(run: Stage, path: Path, form: MemoryForm, places: Places, *, is_named: bool) -> bool:
+    """Takes in a file of memories; returns whether it is taken at all.
 
     Slowwave's own export says whose word each memory is, and so it is taken only where a person names the file.
     """
@@ -42,16 +40,14 @@ def import_memories(
         if not is_named:
             run.reject(NOT_NAMED)
             places.tell(NOT_NAMED, f"{name} is an export of Slowwave: name the file itself to take it in")
-            return None
+            return False
         OwnImport(run, path, places).read(counts)
     else:
         _take_notes(run, path, form, counts, places)
     for reason, number in (counts.skipped + counts.parts).items():
         run.reject(f"not a memory: {reason}", 0 if reason in QUIET or reason == "header" else number)
-    for reason, told in counts.excesses:
-        places.tell(reason, f"{name}: {told}")
-    places.tell_redacted(path, counts.redacted)
-    return counts
+    places.tell_of(path, counts)
+    return True
 
 
 def _take_notes(run: Stage, path: Path, form: MemoryForm, counts: Counts, places: Places) -> None:
@@ -126,30 +122,22 @@ _COUNTS: Final = (
 )  # fmt: skip
 
 
-def _commit_new(run: Stage, told: pl.DataFrame, places: Places) -> None:
+def _commit_new(run: Stage, read: pl.DataFrame, places: Places) -> None:
     """Commits the memories that are neither here nor deleted nor erased."""
-    store = run.store
-    rows, is_late = with_possible_times(told, now=run.now, bounds=run.settings.readers)
+    rows, is_late = with_possible_times(read, now=run.now, bounds=run.settings.readers)
     run.report.rows_in += rows.height
-    once = rows.unique("cell_id", keep="first", maintain_order=True)
-    new = once.join(
-        store.by_key("cells", once["cell_id"], ["cell_id"]), on="cell_id", how="anti", maintain_order="left"
-    )
-    run.reject(KNOWN, rows.height - new.height)
-    dead = store.rows("tombstones", ["cell_id", *OWNER, "content_hash"])
-    gone = store.rows("erasures", ["turn_id"])
-    kept = new.join(dead, on="cell_id", how="anti", maintain_order="left")
-    kept = kept.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
-    kept = kept.join(gone, on="turn_id", how="anti", maintain_order="left")
+    new = unknown(run, "cells", rows.with_columns(is_late=is_late))
+    gone = run.store.having("erasures", "turn_id", new["turn_id"], ["turn_id"])
+    kept = undeleted(run.store, new).join(gone, on="turn_id", how="anti", maintain_order="left")
     run.reject(DELETED, new.height - kept.height)
     if kept.is_empty():
         return
     run.show(kept["content"])
-    places.count_late(kept.join(rows.filter(is_late), on="cell_id", how="semi").height)
+    places.count_late(kept.filter("is_late").height)
     kinds = ("turn.recorded", "cell.extracted", "cell.imported")
     run.count(**dict.fromkeys(kinds, kept.height))
     if not run.report.dry_run:
         run.workspace.commit(pl.concat([encode(kind, kept) for kind in kinds]), run.now)
     # the people and things of a graph are known at once, before any night links its memories
-    named = mentions_of(kept, same_names(store.rows("identities")))
-    run.commit(resolved_names(store, named["family"].unique(), named=named))
+    names = mentions_of(kept, same_names(run.store.rows("identities")))
+    run.commit(resolved_names(run.store, names["family"].unique(), named=names))
