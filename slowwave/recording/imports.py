@@ -1,7 +1,5 @@
 """Taking in memories that are memories already: another program's notes word by word, or another home's export."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -11,19 +9,22 @@ import polars as pl
 from slowwave.home.entities import mentions_of, resolved_names
 from slowwave.home.stage import Stage
 from slowwave.journal.catalogue import CATALOGUE, encode
+from slowwave.journal.new_cells import new_cells
 from slowwave.language.names import same_names
 from slowwave.readers.bounds import QUIET, Counts, with_possible_times
 from slowwave.readers.exports.forms import MemoryForm
-from slowwave.readers.exports.noted import Noted, read_noted
+from slowwave.readers.exports.noted import read_noted
 from slowwave.readers.files import file_time, named
-from slowwave.readers.statements import cell_id_of
 from slowwave.recording.own_export import DELETED, OwnImport, undeleted, unknown
 from slowwave.recording.places import Places
-from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.schemas.moments import unknown_until
-from slowwave.schemas.tables import IMPORTED, OWNER, shaped
+from slowwave.schemas.tables import IMPORTED, OWNER, TIMESTAMP
 
 NOT_NAMED: Final = "export of Slowwave that nobody named"
+
+KINDS: Final = ("turn.recorded", "cell.extracted", "cell.imported")
+"""The events of a memory that comes in."""
 
 _BATCH: Final = 2_000
 """Memories that are stored together."""
@@ -51,70 +52,67 @@ def import_memories(run: Stage, path: Path, form: MemoryForm, places: Places, *,
 
 
 def _take_notes(run: Stage, path: Path, form: MemoryForm, counts: Counts, places: Places) -> None:
-    undated, owner = unknown_until(file_time(path)), run.workspace.home.owner
-    notes = read_noted(path, form, counts, bounds=run.settings.readers)
-    rows = _rows(run, notes, owner, session_id=f"{IMPORTED}-{form}", undated=undated, path=path)
-    while part := list(islice(rows, _BATCH)):
-        _commit_new(run, shaped(pl.DataFrame(part, infer_schema_length=None), _ROW), places)
+    undated = unknown_until(file_time(path))  # the time of those of which nobody says when they were noted
+    notes = enumerate(read_noted(path, form, counts, bounds=run.settings.readers))
+    while part := list(islice(notes, _BATCH)):
+        read = pl.DataFrame(
+            [
+                (number, note.content, note.subject, list(note.entities), note.noted_at)
+                for number, note in part
+            ],
+            schema=_NOTED,
+            orient="row",
+        )
+        _commit_new(
+            run, _rows(run, read.with_columns(pl.col("event_time").fill_null(undated)), form, path), places
+        )
 
 
-_ROW: Final = {
-    **CATALOGUE["turn.recorded"].payload,
-    **CATALOGUE["cell.imported"].payload,
-    **CATALOGUE["cell.extracted"].payload,
-}
+_NOTED: Final = pl.Schema(
+    {
+        "turn_index": pl.Int64(),
+        "content": pl.String(),
+        "subject": pl.String(),
+        "entities": pl.List(pl.String),
+        "event_time": TIMESTAMP,
+    }
+)
 
 
-def _rows(
-    run: Stage,
-    notes: Iterable[Noted],
-    owner: Mapping[str, str],
-    *,
-    session_id: str,
-    undated: datetime,
-    path: Path,
-) -> Iterator[dict[str, object]]:
-    """A row for each memory, with the columns of its turn, its birth and its state; ids depend on its text alone.
-
-    `undated` is the time of those of which nobody says when they were noted.
-    """
+def _rows(run: Stage, notes: pl.DataFrame, form: MemoryForm, path: Path) -> pl.DataFrame:
+    """Notes (`_NOTED`) with the columns of their turn, their birth and their state; ids depend on their text alone."""
     bounds, decay = run.settings.readers, run.settings.decay
-    for number, note in enumerate(notes):
-        digest = content_hash(note.content)
-        turn_id = stable_id("turn", *(owner[name] for name in OWNER), session_id, digest)
-        since = note.noted_at or undated
-        yield {
-            **owner,
-            "turn_id": turn_id,
-            "turn_index": number,
-            "role": "assistant",
-            "cell_id": cell_id_of(owner, session_id, digest),
-            "session_id": session_id,
-            "content": note.content,
-            "content_hash": digest,
-            "origin": "agent",
-            "event_time": since,
-            "source_type": "conversation",
-            "source_id": IMPORTED,
-            "source_name": named(path.name),
-            "cell_type": "fact",
-            "topic_hint": note.subject,
-            "subject": note.subject,
-            "salience": bounds.import_salience,
-            "confidence": bounds.import_confidence,
-            "status": "active",
-            **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "is_wish", "protected"), False),
-            "valid_from": since,
-            "decay_rate": decay.rates.get("fact", decay.default_rate),
-            "evidence": [turn_id],
-            "entities": list(note.entities),
-            "artifacts": [],
-            "steps": [],
-            "prompt_version": IMPORTED,
-            "last_accessed": run.now,
-            **dict.fromkeys(_COUNTS, 0),
-            "imported_from": named(str(path)),
-        }
+    shared = {
+        **run.workspace.home.owner,
+        "session_id": f"{IMPORTED}-{form}",
+        "role": "assistant",
+        "origin": "agent",
+        "source_type": "conversation",
+        "source_id": IMPORTED,
+        "source_name": named(path.name),
+        "cell_type": "fact",
+        "salience": bounds.import_salience,
+        "confidence": bounds.import_confidence,
+        "decay_rate": decay.rates.get("fact", decay.default_rate),
+        "prompt_version": IMPORTED,
+        "last_accessed": run.now,
+        "imported_from": named(str(path)),
+        **dict.fromkeys(_COUNTS, 0),
+    }
+    given = notes.with_columns(
+        content_hashes(notes["content"]),
+        *(pl.lit(value).alias(name) for name, value in shared.items()),
+        topic_hint="subject",
+        valid_from="event_time",
+        **dict.fromkeys(("artifacts", "steps"), pl.lit([], dtype=pl.List(pl.String))),
+    )
+    identity = given.select(*OWNER, "session_id", "content_hash")
+    named_rows = given.with_columns(stable_ids("turn", identity), stable_ids("cell", identity))
+    payloads = [CATALOGUE[kind].payload for kind in KINDS]
+    return new_cells(
+        named_rows.with_columns(evidence=pl.concat_list("turn_id")),
+        more=pl.Schema({name: dtype for payload in payloads for name, dtype in payload.items()}),
+    )
 
 
 _COUNTS: Final = (
@@ -134,10 +132,9 @@ def _commit_new(run: Stage, read: pl.DataFrame, places: Places) -> None:
         return
     run.show(kept["content"])
     places.count_late(kept.filter("is_late").height)
-    kinds = ("turn.recorded", "cell.extracted", "cell.imported")
-    run.count(**dict.fromkeys(kinds, kept.height))
+    run.count(**dict.fromkeys(KINDS, kept.height))
     if not run.report.dry_run:
-        run.workspace.commit(pl.concat([encode(kind, kept) for kind in kinds]), run.now)
+        run.workspace.commit(pl.concat([encode(kind, kept) for kind in KINDS]), run.now)
     # the people and things of a graph are known at once, before any night links its memories
     names = mentions_of(kept, same_names(run.store.rows("identities")))
     run.commit(resolved_names(run.store, names["family"].unique(), named=names))
