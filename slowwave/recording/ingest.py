@@ -4,8 +4,6 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import polars as pl
-
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import Home
 from slowwave.home.stage import Stage
@@ -101,7 +99,6 @@ def _ingest_file(
     next time, since its hash is that of before.
     """
     bounds, source_id = run.settings.readers, source_id_of(path)
-    earlier: pl.DataFrame | None = None
     source_type = "conversation"
     try:
         form = export_form(path, bounds=bounds)
@@ -110,13 +107,12 @@ def _ingest_file(
                 parts.finish(SourceFile(source_id, named(path.name), file_hash, source_type))
             return
         for part in read_parts(path, bounds=bounds):
-            parts.add(part.turns, source_id, earlier)
+            parts.add(part.turns, source_id)
             for reason, number in part.skipped.items():
                 run.reject(f"not a turn: {reason}", number)
             places.tell_of(path, part.counts)
             if part.turns.height:
                 source_type = part.turns["source_type"][0]
-            earlier = part.turns
     except (InputError, NotFoundError) as error:
         _refuse(run, places, error)
         return

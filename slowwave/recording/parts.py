@@ -44,28 +44,21 @@ class Parts:
 
     def _clear(self) -> None:
         self._frames: list[pl.DataFrame] = []
-        self._earlier: list[pl.DataFrame] = []
         self._finished: list[SourceFile] = []
         self._file_of: dict[str, str] = {}
         self._turn_total = self._size = 0
 
-    def add(self, turns: pl.DataFrame, source_id: str, earlier: pl.DataFrame | None) -> None:
-        """Adds the turns of a part of a file; `earlier` has those of the part before it."""
+    def add(self, turns: pl.DataFrame, source_id: str) -> None:
+        """Adds the turns of a part of a file."""
         sessions = turns["session_id"].unique()
         if any(self._file_of.get(session_id, source_id) != source_id for session_id in sessions):
             self.commit()  # another file that waits goes before in the same conversation
-        self._frames.append(self._possible(turns))
-        if earlier is not None:
-            self._earlier.append(self._possible(earlier.tail(self._run.settings.chunks.overlap_tokens + 1)))
+        possible, is_late = with_possible_times(turns, now=self._run.now, bounds=self._run.settings.readers)
+        self._frames.append(possible.with_columns(is_late=is_late))
         self._file_of.update(dict.fromkeys(sessions, source_id))
         self._turn_total += turns.height
         self._size += int(turns["content"].str.len_chars().sum())
         self._commit_if_full()
-
-    def _possible(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """The turns with times at which they can have been said, and `is_late` where that is another one."""
-        possible, is_late = with_possible_times(turns, now=self._run.now, bounds=self._run.settings.readers)
-        return possible.with_columns(is_late=is_late)
 
     def finish(self, source: SourceFile) -> None:
         """Says that all parts of a file were added."""
@@ -100,9 +93,7 @@ class Parts:
         new = self._new(added, known)
         said = new.filter(pl.col("role") != "document")  # a document has the places of its file
         stored = self._stored(said, known)
-        whole = pl.concat([*self._earlier, _longest(added)]).unique(
-            "turn_id", keep="last", maintain_order=True
-        )
+        whole = _longest(added)
         in_order = placed(whole, stored.join(said, on="session_id", how="semi"))
         owned = with_owner(in_order, owner=run.settings.owner, stored=stored)
         recorded = owned.filter(pl.col("turn_id").is_in(new["turn_id"].implode()))
@@ -130,17 +121,16 @@ class Parts:
         return taking_over(new, pl.concat(texts))
 
     def _stored(self, said: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-        """Stored turns among the read ones, and those in places of new messages or behind: `STORED`.
+        """Stored turns among the read ones, and those right before new messages, in their places or behind: `STORED`.
 
-        A conversation, however long, is not read whole.
+        A conversation, however long, is not read whole; the one before tells its project.
         """
-        store = self._run.store
-        context = [store.by_key("turns", part["turn_id"], STORED) for part in self._earlier]
-        if said.height:
-            places = col("turn_index") >= lit(int(said["turn_index"].sort()[0]))
-            sessions = col("session_id").isin(said["session_id"].unique())
-            context.append(store.rows("turns", STORED, sessions & places))
-        return pl.concat([known, *context]).unique("turn_id")
+        if said.is_empty():
+            return known
+        first = int(said["turn_index"].sort()[0])
+        sessions = col("session_id").isin(said["session_id"].unique())
+        near = self._run.store.rows("turns", STORED, sessions & (col("turn_index") >= lit(first - 1)))
+        return pl.concat([known, near]).unique("turn_id")
 
     def _tell_gone(self, turns: pl.DataFrame) -> None:
         """Says which folders are not there, so that nothing tells the repository of what was said in them."""
