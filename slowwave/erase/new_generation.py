@@ -14,7 +14,7 @@ from slowwave.home.entities import resolved_names
 from slowwave.home.vectors import take_over_vectors
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import rows_of
-from slowwave.stages.ingest.folding import embed
+from slowwave.recording.folding import embed
 from slowwave.store import col, create_beside, filling, lit, remove_damaged
 
 WHY = "a person erased what it was written from"

@@ -85,8 +85,6 @@ class Workspace:
     """The newest segment that is applied."""
     clock: Clock = wall_clock
     """Every time that a night writes down is read from it."""
-    until_committed: ExitStack = field(default_factory=ExitStack)
-    """What is held no longer than until the next segment is in the journal; the store is written without it."""
     is_short: bool = False
     """Whether somebody waits for it: then few texts are written with their vectors, in one write."""
 
@@ -164,7 +162,6 @@ class Workspace:
             segment = self.home.journal.commit(events, now=now)
             if segment is None:
                 return 0
-            self.until_committed.close()
             # what another process committed meanwhile comes first, as in a rebuild
             pending = sorted({*self._others(), segment.segment_id})
             apply_segments(self.home.journal, self.store, pending, embed=self._embed)

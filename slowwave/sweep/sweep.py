@@ -23,6 +23,7 @@ from slowwave.erase.leftovers import clean, take_spool
 from slowwave.erase.new_generation import new_generation
 from slowwave.errors import InputError, TransientError
 from slowwave.home.derivation import drop_derivation
+from slowwave.home.stage import Stage
 from slowwave.home.swept import keep_swept
 from slowwave.home.workspace import open_workspace
 from slowwave.ingest.redact.table import rules_id
@@ -30,7 +31,6 @@ from slowwave.journal.catalogue import encode, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.schemas.moments import DAY_UNKNOWN, UNKNOWN
 from slowwave.schemas.report import several
-from slowwave.stages.run import Stage, Steps
 from slowwave.sweep.look import CACHE, DERIVATION, JOURNAL, LOGS, TORN, Evidence, logs_of, look_through
 from slowwave.sweep.masking import Masker, cleaned, tells_itself
 from slowwave.sweep.plan import Found, SweepPlan, Taken
@@ -48,7 +48,7 @@ DAYS_SHOWN = 8
 
 
 @contextmanager
-def open_sweep(home: str, *, dry_run: bool, steps: Steps) -> Iterator[Stage]:
+def open_sweep(home: str, *, dry_run: bool) -> Iterator[Stage]:
     """The home under the writer lock, with everything applied, as a stage that asks no model.
 
     Raises:
@@ -60,7 +60,7 @@ def open_sweep(home: str, *, dry_run: bool, steps: Steps) -> Iterator[Stage]:
             raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
         if dry_run and work.home.redact_path.exists():
             raise InputError("a redaction was cut off here: `slowwave run redact` ends it first")
-        run = Stage("redact", work, dry_run=dry_run, steps=steps)
+        run = Stage("redact", work, dry_run=dry_run)
         yield run
         run.report.seconds = round(time.monotonic() - started, 3)
 
