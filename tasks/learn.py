@@ -7,7 +7,7 @@ from slowwave.home.paths import Home
 from slowwave.home.workspace import wall_clock
 from slowwave.recording.chunks import cut_recorded
 from slowwave.schemas.report import StageReport
-from slowwave.store import col, lit, open_store
+from slowwave.store import OutdatedStoreError, col, lit, open_store
 from tasks.step import open_stage, step
 
 
@@ -37,7 +37,7 @@ def learning_budget(home: Home) -> int:
     today = wall_clock().replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         store = open_store(home.store_root)
-    except NotFoundError:
+    except (NotFoundError, OutdatedStoreError):  # the run makes a store
         return home.settings.night.learn_tokens
     of_today = (col("outcome") == lit("learned")) & (col("started_at") >= lit(today))
     spent = store.rows("nights", ["token_count"], of_today)["token_count"].sum()
