@@ -23,9 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.environment import hide_settings  # noqa: E402
+from benchmarks.question_sets import read_question_set  # noqa: E402
 from slowwave.errors import SlowwaveError  # noqa: E402
 from slowwave.evaluation.retrieval import CUTS  # noqa: E402
-from slowwave.readers.questions.question_sets import read_question_set  # noqa: E402
 from slowwave.schemas.questions import Conversation, Evaluation, Figures  # noqa: E402
 
 

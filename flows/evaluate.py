@@ -5,9 +5,9 @@ from pathlib import Path
 
 from prefect import flow
 
+from benchmarks.question_sets import read_question_set
 from slowwave.errors import InputError
 from slowwave.evaluation.evaluate import add_up, headline, markdown, measured_home, report_figures
-from slowwave.readers.questions.question_sets import read_question_set
 from slowwave.schemas.questions import Evaluation
 from tasks.evaluate import ask_conversation
 from tasks.step import call, open_stage, publish_page, run_name

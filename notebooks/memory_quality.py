@@ -18,6 +18,7 @@ with app.setup:
     import polars as pl
     from markupsafe import Markup, escape
 
+    from benchmarks.question_sets import read_question_set
     from slowwave.edits.status import read_status
     from slowwave.entrypoints.show.home import pending_lines
     from slowwave.entrypoints.show.terminal import ago, visible
@@ -37,7 +38,6 @@ with app.setup:
     from slowwave.lifecycle.fading import to_archive
     from slowwave.lifecycle.retention import days_since, effective_confidence
     from slowwave.memory import Memory as SlowwaveMemory
-    from slowwave.readers.questions.question_sets import read_question_set
     from slowwave.schemas.identity import content_hash
     from slowwave.schemas.results import Status
     from slowwave.schemas.search import MAX_LIMIT

@@ -173,7 +173,7 @@ def conversation_home(folder: Path, conversation: Conversation, *, has_memories:
 
 
 def write_sessions(folder: Path, conversation: Conversation) -> None:
-    """Each session as a JSONL file in the plain chat form (`slowwave/readers/chat.py`)."""
+    """Each session as a JSONL file in the plain chat form (`slowwave/ingest/formats/chat.py`)."""
     folder.mkdir(parents=True, exist_ok=True)
     for place, session in enumerate(conversation.sessions):
         lines = [

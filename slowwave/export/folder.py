@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slowwave.errors import InputError
+from slowwave.ingest.fields import list_of
 from slowwave.progress import progress
-from slowwave.readers.files import list_of
 from slowwave.whole_file import write_whole
 
 MARKER = ".slowwave-export.json"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.readers.exports.own_lines import CELL_IDS, TABLE_OF, TURN_COUNT, schema_of
+from slowwave.ingest.formats.own import CELL_IDS, TABLE_OF, TURN_COUNT, schema_of
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.settings.groups import ScopeSettings

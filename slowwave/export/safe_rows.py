@@ -5,8 +5,8 @@ from collections import Counter
 import polars as pl
 
 from slowwave.export.rows import Rows
+from slowwave.ingest.formats.own import schema_of, texts_of
 from slowwave.ingest.redact import redact
-from slowwave.readers.exports.own_lines import columns_of
 
 
 def without_secrets(rows: Rows) -> tuple[Rows, int]:
@@ -23,7 +23,7 @@ def without_secrets(rows: Rows) -> tuple[Rows, int]:
 
     clean: Rows = {}
     for kind, frame in rows.items():
-        texts = {name: column.dtype for name, column in columns_of(kind).items() if column.is_text}
+        texts = {name: dtype for name, dtype in schema_of(kind).items() if name in texts_of(kind)}
         clean[kind] = frame.with_columns(
             pl.col(name).map_elements(safe_all if dtype == pl.List(pl.String) else safe, return_dtype=dtype)
             for name, dtype in texts.items()
