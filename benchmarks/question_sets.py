@@ -1,23 +1,81 @@
-"""Question sets: LoCoMo's form, LongMemEval's, and the one that `slowwave/schemas/questions.py` documents.
+"""Question sets that bring their sessions: LoCoMo's form, LongMemEval's, and our own.
 
 Other forms are turned into ours, so that all meet the same checks. Whether evidence can be found depends on what was
 ingested, and is decided in `slowwave/measure.py`.
+
+Our own form is one JSON object:
+
+    {"conversations": [{
+        "name": "kiln",
+        "sessions": [{"session_id": "june", "turns": [
+            {"id": "a1", "speaker": "Mara", "content": "Kiln 2 runs at 1040 degrees.",
+             "timestamp": "2026-06-05T09:00:00Z"}]}],
+        "memories": [{"content": "Kiln 2 runs at 1040 degrees.", "evidence": ["a1"]}],
+        "questions": [{"question": "How hot is kiln 2?", "answer": "1040 degrees", "evidence": ["a1"],
+                       "category": "number"}]}]}
+
+As JSONL, each line is one such conversation. A conversation without sessions asks about a memory that is there
+already: its evidence are turn ids of that home.
 """
 
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from benchmarks.locomo import SHOWN_CHARACTERS, UnknownFormError, from_locomo, is_locomo
 from benchmarks.longmemeval import from_longmemeval, is_longmemeval
 from slowwave.errors import InputError
 from slowwave.ingest.files import shown_path
-from slowwave.schemas.questions import QuestionSet
+from slowwave.schemas.questions import Frozen, Ids, Moment, Question, Text
 
 Fields = dict[str, Any]
+
+
+class SaidTurn(Frozen):
+    """One message of a question set's session."""
+
+    id: Text = Field(description="Unique in its conversation; evidence names it.")
+    content: Text
+    timestamp: Moment = Field(description="When it was said; without a zone it is UTC.")
+    speaker: str | None = None
+    role: Literal["user", "assistant"] = "user"
+
+
+class SaidSession(Frozen):
+    """One session of a question set, its messages in order."""
+
+    session_id: Text
+    turns: tuple[SaidTurn, ...]
+
+
+class GivenMemory(Frozen):
+    """A memory that someone else made of the sessions, with the messages that it came from."""
+
+    content: Text
+    evidence: Ids
+
+
+class Conversation(Frozen):
+    """Questions about one memory: its own sessions, or a home that is there already."""
+
+    name: Text = "questions"
+    sessions: tuple[SaidSession, ...] = ()
+    memories: tuple[GivenMemory, ...] = ()
+    questions: tuple[Question, ...]
+
+
+class QuestionSet(Frozen):
+    """All conversations of a file."""
+
+    conversations: tuple[Conversation, ...] = Field(min_length=1)
+
+    @property
+    def brings_sessions(self) -> bool:
+        """Return whether it is asked in homes of its own."""
+        return any(conversation.sessions for conversation in self.conversations)
 
 
 def read_question_set(path: Path) -> QuestionSet:

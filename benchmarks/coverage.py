@@ -9,10 +9,11 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 import polars as pl
+from pydantic import Field
 
-from slowwave.evaluation.pages import BUDGETED, MemoryPages
+from benchmarks.pages import BUDGETED, MemoryPages
 from slowwave.progress import progress
-from slowwave.schemas.questions import CoverageLine, Question
+from slowwave.schemas.questions import Frozen, Question
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
 """Tokens of a page."""
@@ -29,8 +30,24 @@ COVERED = pl.Schema(
 """A row for each question and page; `budget_tokens` is null for a page that holds everything."""
 
 
+class CoverageLine(Frozen):
+    """Evidence coverage of one way to show memory, as means over the questions."""
+
+    way: str = Field(
+        description="`context`, `search`, `turns`, `ranked turns`, or `memories`: all there are."
+    )
+    budget_tokens: int | None = Field(description="Most tokens of a page; null for all memories.")
+    coverage: float = Field(
+        ge=0, le=1, description="Share of a question's evidence turns that a page rests on."
+    )
+    complete: float = Field(ge=0, le=1, description="Share of the questions with all of their evidence.")
+    tokens: float = Field(ge=0, description="Tokens of a page.")
+    questions: int = Field(ge=0)
+    by_category: dict[str, float] = Field(description="`coverage` by the set's own categories.")
+
+
 def wanted_by_question(wanted: pl.DataFrame) -> dict[int, frozenset[str]]:
-    """Evidence turns by the question's place, of `WANTED` (`retrieval.py`)."""
+    """Evidence turns by the question's place, of `WANTED` (`slowwave/measure.py`)."""
     grouped = wanted.group_by("question_index").agg("turn_id")
     turns = (frozenset(ids) for ids in grouped["turn_id"].to_list())
     return dict(zip(grouped["question_index"].to_list(), turns, strict=True))
