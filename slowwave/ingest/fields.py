@@ -85,6 +85,22 @@ def _plausible(moment: datetime) -> datetime | None:
     return moment if moment.year < FIRST_YEAR_TOO_LATE else None
 
 
+def texts_in(blocks: object, skipped: Counter[str], *, kind: str | None = None) -> list[str]:
+    """The texts among the blocks of a message, which are texts or objects with one; the others are counted.
+
+    With a `kind` only objects of that `type` have a text.
+    """
+    texts = []
+    for block in list_of(blocks):
+        has_text = isinstance(block, dict) and kind in (None, block.get("type"))
+        text = object_of(block).get("text") if has_text else block
+        if isinstance(text, str):
+            texts.append(text)
+        else:
+            skipped["block without text"] += 1
+    return texts
+
+
 def object_in(text: object) -> Fields:
     """The JSON object in a text; empty where it holds none."""
     try:

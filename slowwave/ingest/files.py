@@ -13,7 +13,6 @@ from typing import IO, Final, Literal
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.ingest.counts import DEFAULTS, Counts
-from slowwave.ingest.fields import LONGEST_LABEL
 from slowwave.ingest.redact.names import safe_path
 from slowwave.schemas.refusals import clean_text
 from slowwave.settings.readers import ReaderSettings
@@ -126,18 +125,6 @@ def state_of(path: Path) -> tuple[int, int]:
 def wal_of(path: Path) -> Path:
     """The file in which SQLite keeps what it has not written into a database yet."""
     return path.with_name(f"{path.name}-wal")
-
-
-def first_line(path: Path) -> str | None:
-    """The first line of a small file next to a transcript; null where there is none, or it cannot be read."""
-    try:
-        if not path.is_file():  # opening a pipe would wait for its writer
-            return None
-        with path.open("rb") as file:
-            head = file.read(4 * LONGEST_LABEL)
-    except OSError:
-        return None
-    return clean_text(head.decode("utf-8", "replace").partition("\n")[0]).strip() or None
 
 
 def file_time(path: Path) -> datetime:

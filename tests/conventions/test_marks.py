@@ -16,8 +16,8 @@ BENCHMARK_IMPORT = re.compile(
     r"|record_answers|redaction|replay|scripted_answers|year_oracle|year_world)\b)",
     re.MULTILINE,
 )
-"""The modules left out measure nothing: the demo, a recorder, secrets for tests, stand-ins of a model; or they are the rules of
-evaluation, which are quick."""
+"""The modules left out measure nothing: the demo, a recorder, secrets for tests, stand-ins of a model; or they are
+quick: the rules of evaluation."""
 
 
 def declared() -> set[str]:

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from slowwave.ingest.fields import Fields, id_of, text_of, time_of
+from slowwave.ingest.fields import Fields, id_of, text_of, texts_in, time_of
 from slowwave.ingest.files import Input, file_time
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.lines import json_records
@@ -79,13 +79,4 @@ def _parts(content: object, skipped: Counter[str]) -> tuple[str, ...] | None:
     """Texts of a message; null where its content has no known form."""
     if isinstance(content, str):
         return (content,)
-    if not isinstance(content, list):
-        return None
-    texts = []
-    for block in content:
-        text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
-        if isinstance(text, str):
-            texts.append(text)
-        else:
-            skipped["block without text"] += 1
-    return tuple(texts)
+    return tuple(texts_in(content, skipped, kind="text")) if isinstance(content, list) else None

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from slowwave.ingest.counts import Counts
-from slowwave.ingest.fields import Fields, id_of, object_of, parse_time
+from slowwave.ingest.fields import Fields, id_of, object_of, parse_time, texts_in
 from slowwave.ingest.files import Input, file_time
 from slowwave.ingest.formats.conversations import (
     BROKEN,
@@ -89,7 +89,7 @@ def _of_conversation(
         yield RawMessage(
             session_id=session_id,
             role=SPOKEN[_role(message)],
-            parts=_texts(object_of(message.get("content")), counts),
+            parts=tuple(texts_in(object_of(message.get("content")).get("parts"), counts.parts)),
             event_time=time,
             identity=(session_id, id_of(message, "id") or id_of({"id": name}, "id") or name),
             place=f"conversation {conversation.number}",
@@ -128,19 +128,6 @@ def _reason_to_skip(message: Fields) -> str | None:
     if kind in _REASONING:
         return "reasoning"
     return None if kind in ("text", "multimodal_text") else "message of another kind"
-
-
-def _texts(content: Fields, counts: Counts) -> tuple[str, ...]:
-    """The texts of a message, the words of a recording among them; pictures and files are counted."""
-    parts = content.get("parts")
-    texts = []
-    for part in parts if isinstance(parts, list) else []:
-        text = part.get("text") if isinstance(part, dict) else part
-        if isinstance(text, str):
-            texts.append(text)
-        else:
-            counts.parts["block without text"] += 1
-    return tuple(texts)
 
 
 def _role(message: Fields) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from slowwave.ingest.counts import Counts
-from slowwave.ingest.fields import Fields, id_of, list_of, object_of, parse_time, text_of
+from slowwave.ingest.fields import Fields, id_of, list_of, object_of, parse_time, text_of, texts_in
 from slowwave.ingest.files import Input, file_time
 from slowwave.ingest.formats.conversations import (
     BROKEN,
@@ -88,12 +88,6 @@ def _of_message(
 
 def _texts(message: Fields, counts: Counts) -> tuple[str, ...]:
     """The texts of a message: its blocks, else its `text`; what was thought, and what tools said, is counted."""
-    texts = []
-    for block in map(object_of, list_of(message.get("content"))):
-        text = block.get("text")
-        if block.get("type") == "text" and isinstance(text, str):
-            texts.append(text)
-        else:
-            counts.parts["block without text"] += 1
+    texts = texts_in(list(map(object_of, list_of(message.get("content")))), counts.parts, kind="text")
     whole = message.get("text")
     return tuple(texts) if texts or not isinstance(whole, str) else (whole,)

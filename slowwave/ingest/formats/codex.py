@@ -26,6 +26,7 @@ from slowwave.ingest.fields import (
     parse_time,
     questions_in,
     text_of,
+    texts_in,
     time_of,
 )
 from slowwave.ingest.files import Input, file_time, path_text
@@ -374,16 +375,7 @@ def _skip_unspoken(kind: str, payload: Fields, counts: Counts) -> None:
 
 
 def _texts(content: object, skipped: Counter[str]) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    texts = []
-    for block in content if isinstance(content, list) else []:
-        text = block.get("text") if isinstance(block, dict) else block
-        if isinstance(text, str):
-            texts.append(text)
-        else:
-            skipped["block without text"] += 1
-    return texts
+    return [content] if isinstance(content, str) else texts_in(content, skipped)
 
 
 def _typed(text: str, skipped: Counter[str], injected: re.Pattern[str]) -> str:

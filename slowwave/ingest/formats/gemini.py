@@ -19,11 +19,21 @@ from pathlib import Path
 from typing import Final
 
 from slowwave.ingest.counts import UNSPOKEN
-from slowwave.ingest.fields import Fields, id_of, list_of, object_in, object_of, questions_in, time_of
-from slowwave.ingest.files import Input, file_time, first_line
+from slowwave.ingest.fields import (
+    LONGEST_LABEL,
+    Fields,
+    id_of,
+    list_of,
+    object_in,
+    object_of,
+    questions_in,
+    time_of,
+)
+from slowwave.ingest.files import Input, file_time
 from slowwave.ingest.formats.row import Format, Place
 from slowwave.ingest.lines import json_object, json_records
 from slowwave.ingest.turns import RawMessage, Role
+from slowwave.schemas.refusals import clean_text
 
 _Place = tuple[int, int]
 """A line, and the place of a message on it."""
@@ -232,5 +242,13 @@ def _is_message(record: Fields) -> bool:
 
 
 def _folder_of(path: Path) -> str | None:
-    """The folder of the project, as Gemini CLI notes it beside its sessions."""
-    return first_line(path.parent.parent / ".project_root")
+    """The folder of the project, as Gemini CLI notes it next to its sessions; null where that cannot be read."""
+    note = path.parent.parent / ".project_root"
+    try:
+        if not note.is_file():  # opening a pipe would wait for its writer
+            return None
+        with note.open("rb") as file:
+            head = file.read(4 * LONGEST_LABEL)
+    except OSError:
+        return None
+    return clean_text(head.decode("utf-8", "replace").partition("\n")[0]).strip() or None
