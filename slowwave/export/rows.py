@@ -61,7 +61,6 @@ def rows_of_export(
         "link": store.by_key("links", ids),
         "core_line": _of(seen.rows("core"), "cell_id", ids),
         "deleted": seen.rows("tombstones"),
-        "erased_turn": seen.rows("erasures"),
     }
     return {kind: _shaped(kind, found[kind], owner.project_id) for kind in TABLE_OF}
 

@@ -47,7 +47,7 @@ TIMELESS_ROOMS = (
     *(
         f"slowwave/{room}"
         for room in (
-            "recall", "edits", "erase", "schemas", "readers", "redaction", "models", "journal", "store"
+            "recall", "edits", "rewrite", "schemas", "readers", "models", "journal", "store"
         )
     ),
 )  # fmt: skip
@@ -61,6 +61,7 @@ HAVE_A_CLOCK = {
     "slowwave/stages/ingest/watch.py",  # whether a file has settled
     "slowwave/stages/night/night.py",  # how long upkeep took
     "slowwave/stages/rebuild/rebuild.py",  # how long it took
+    "slowwave/rewrite/redact_plan.py",  # draws new ids
     "slowwave/store/table_cache.py",  # when a table is read again, unevenly
 }
 CLOCKS = {"now", "utcnow", "today"}

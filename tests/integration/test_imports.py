@@ -16,11 +16,11 @@ from flows.extract import extract
 from flows.ingest import ingest
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
-from slowwave.erase.byte_scan import files_with
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.persons_words import persons_words
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.derivations import in_force
+from slowwave.rewrite.byte_scan import files_with
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.moments import day_of, unknown_until
 from slowwave.schemas.tables import KEYS

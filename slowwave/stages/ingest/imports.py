@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from slowwave.home.entities import mentions_of, resolved_names
+from slowwave.home.kept_out import without_erased_cells, without_erased_turns
 from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.language.names import same_names
 from slowwave.readers.bounds import QUIET, Counts, with_possible_times
@@ -137,10 +138,10 @@ def _commit_new(run: Stage, told: pl.DataFrame, places: Places) -> None:
     )
     run.reject(KNOWN, rows.height - new.height)
     dead = store.rows("tombstones", ["cell_id", *OWNER, "content_hash"])
-    gone = store.rows("erasures", ["turn_id"])
     kept = new.join(dead, on="cell_id", how="anti", maintain_order="left")
     kept = kept.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
-    kept = kept.join(gone, on="turn_id", how="anti", maintain_order="left")
+    kept = without_erased_cells(run.settings.home, store, kept)
+    kept = without_erased_turns(run.settings.home, store, kept)
     run.reject(DELETED, new.height - kept.height)
     if kept.is_empty():
         return

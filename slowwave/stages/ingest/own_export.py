@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from slowwave.home.core_memory import write_core
+from slowwave.home.kept_out import without_erased_cells, without_erased_turns
 from slowwave.home.topic_counts import topic_counts
 from slowwave.readers.bounds import Counts, with_possible_times
 from slowwave.readers.exports.own import Batch, read_own
@@ -127,11 +128,10 @@ class OwnImport:
         if kind == "memory":
             dead = store.rows("tombstones", ["cell_id", *OWNER, "content_hash"])
             rows = rows.join(dead, on="cell_id", how="anti", maintain_order="left")
-            return rows.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
+            rows = rows.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
+            return without_erased_cells(self._run.settings.home, store, rows)
         if kind == "turn":
-            gone = store.rows("erasures", ["source_id", "turn_id", "content_hash"])
-            rows = rows.join(gone, on="turn_id", how="anti", maintain_order="left")
-            return rows.join(gone, on=["source_id", "content_hash"], how="anti", maintain_order="left")
+            return without_erased_turns(self._run.settings.home, store, rows)
         if kind == "edge":
             gone = store.rows("tombstones", ["cell_id"])
             for end in ("source_id", "target_id"):
@@ -141,9 +141,6 @@ class OwnImport:
         if kind == "deleted":
             here = store.by_key("cells", rows["cell_id"], ["cell_id"])
             return rows.join(here, on="cell_id", how="anti", maintain_order="left")
-        if kind == "erased_turn":
-            here = store.by_key("turns", rows["turn_id"], ["turn_id"])
-            return rows.join(here, on="turn_id", how="anti", maintain_order="left")
         return rows
 
     def _alive(self, rows: pl.DataFrame, column: str) -> pl.DataFrame:

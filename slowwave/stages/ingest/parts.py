@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.lock import recording
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.bounds import with_possible_times
@@ -217,10 +218,6 @@ class Parts:
 
     def _not_erased(self, turns: pl.DataFrame) -> pl.DataFrame:
         """Turns without those whose text a person erased, whatever place they have in their source by now."""
-        run, columns = self._run, ["source_id", "content_hash"]
-        gone = run.store.having("erasures", "source_id", turns["source_id"].unique(), columns)
-        named = run.store.having("erasures", "turn_id", turns["turn_id"], ["turn_id"])  # recorded, then read
-        kept = turns.join(named, on="turn_id", how="anti", maintain_order="left")
-        kept = kept.join(gone, on=["source_id", "content_hash"], how="anti", maintain_order="left")
-        run.reject(ERASED, turns.height - kept.height)
+        kept = without_erased_turns(self._run.settings.home, self._run.store, turns)
+        self._run.reject(ERASED, turns.height - kept.height)
         return kept

@@ -17,6 +17,7 @@ from datetime import datetime
 
 import polars as pl
 
+from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.lock import recording
 from slowwave.home.swept import keep_fresh
 from slowwave.ingest.redact.known import Known
@@ -150,7 +151,7 @@ def record(
     waits = recording(reader.home) if read.turns.height else nullcontext()
     with conversations.lock, waits:
         store = reader.current()
-        kept = _not_erased(store, turns)
+        kept = turns if store is None else without_erased_turns(reader.home.root, store, turns)
         conversations.catch_up(reader.home.journal, store)
         new = _new(reader, store, kept, conversations, owner, has_project=request.project is not None)
         if new.height:
@@ -216,21 +217,6 @@ def _read_stored(known: _Conversation, store: Store, session_id: str) -> None:
     known.may_wait = not known.turns.keys() <= {*turns["turn_id"]}
     for row in turns.select("turn_id", "content_hash", "turn_index").iter_rows():
         known.add(*row)
-
-
-def _not_erased(store: Store | None, turns: pl.DataFrame) -> pl.DataFrame:
-    """Turns without those that a person erased, under whatever source."""
-    if store is None or turns.is_empty():
-        return turns
-    columns = ["turn_id", "content_hash", "source_id"]
-    gone = pl.concat(
-        [
-            store.having("erasures", "turn_id", turns["turn_id"], columns),
-            store.rows("erasures", columns, col("source_id") == lit(RECORDED)),
-        ]
-    )
-    kept = turns.join(gone, on="turn_id", how="anti", maintain_order="left")
-    return kept.join(gone, on=["source_id", "content_hash"], how="anti", maintain_order="left")
 
 
 def _new(
