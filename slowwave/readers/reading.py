@@ -126,8 +126,6 @@ class _Seen:
     digests: dict[int, int] = field(default_factory=dict)
     message_count: Counter[str] = field(default_factory=Counter)
     turn_count: Counter[str] = field(default_factory=Counter)
-    last_said: tuple[str, str] = ("", "")
-    """The session of the message before, and its text without secrets."""
     told: Known = field(default_factory=Known)
     """The secrets that the file showed so far."""
 
@@ -195,14 +193,14 @@ def _row(
     """The turn of a message as a row; null, and counted, where there is nothing new in it."""
     position = seen.place_of(message.session_id)
     content = _clean_parts(message, told, counts, bounds)
-    session_id, said = seen.last_said
+    session_id, said = told.last_said
     if session_id == message.session_id:
         safe, found = redact_reply(content, said)
         for value, kind in taken(content, safe).items() if found else ():
             told.learn(value, kind)
         content = safe
         counts.redacted.update(found)
-    seen.last_said = (message.session_id, content)
+    told.last_said = (message.session_id, content)
     digest = content_hash(content)
     turn_id, by_position = _turn_ids(message, digest=digest, position=position)
     known = seen.digests.get(_number(turn_id))

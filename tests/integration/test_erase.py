@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -18,14 +19,17 @@ from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.journal.segments import Journal
+from slowwave.progress import listening as progressing
 from slowwave.rewrite import engine
 from slowwave.rewrite.byte_scan import files_with, forms_of
+from slowwave.schemas.identity import content_hash
 from slowwave.schemas.tables import frame_schema
 from slowwave.schemas.text_columns import ORIGINS, text_columns
 from tests.integration.test_locks import another_writer
 from tests.made_once import fill
 from tests.rows import NOW, row, rows
 from tests.scripted_model import store_of, tables, write_chat, write_settings
+from tests.serving import serving
 
 DAY = timedelta(days=1)
 SECRET = 'My number is "+49 151 2345678" \\ call\tme, Zoë.'
@@ -340,3 +344,35 @@ def test_a_question_says_that_an_erase_was_cut_off(folder):
         memory.remember(PLAIN)
         open_home(folder).erase_path.write_text("{}", encoding="utf-8")
         assert any("slowwave erase --resume" in note for note in memory.search("kiln").notes)
+
+
+@pytest.mark.processes
+def test_two_erasures_at_once_over_http_both_succeed_and_show_their_progress(folder):
+    with Memory(folder) as memory:
+        first, second = (memory.remember(text, now=NOW).cell_id for text in (SECRET, PLAIN))
+        memory.remember("Invoices are due on Friday.", now=NOW)
+    done = set[str]()
+    with (
+        serving(folder) as client,
+        ThreadPoolExecutor() as pool,
+        progressing(lambda work, *_: done.add(work)),
+    ):
+        answers = list(
+            pool.map(lambda name: client.post(f"/v1/cells/{name}/erase", json={}), [first, second])
+        )
+    assert [answer.status_code for answer in answers] == [200, 200], [answer.text for answer in answers]
+    assert [answer.json()["remaining"] for answer in answers] == [{}, {}]
+    assert done >= {"rewrite the journal", "search every file"}
+    assert_gone(folder, SECRET, PLAIN)
+
+
+def test_no_digest_of_what_is_kept_out_proves_a_guess_without_the_secret_of_the_home(folder):
+    memory = Memory(folder)
+    said = memory.remember(PLAIN, now=NOW)
+    turn_ids = memory.erase(said.cell_id).turn_ids
+    guesses = [said.cell_id, *turn_ids, content_hash(PLAIN)]
+    assert files_with(folder, guesses) == {}
+    assert (folder / "erased.key").stat().st_mode & 0o077 == 0
+    with pytest.raises(InputError, match="deleted"):
+        memory.remember(PLAIN, origin="agent", now=NOW)
+    assert memory.remember(PLAIN, now=NOW).notes == ("this had been deleted, and is remembered again",)

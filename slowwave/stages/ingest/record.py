@@ -144,6 +144,7 @@ def record(
     source = Source("conversation", RECORDED, safe_path(request.client) or RECORDED)
     messages = _messages(request, counts, now)
     told = conversations.told_in(turn.session_id for turn in request.turns)
+    _recall_last(reader.current(), told)
     bounds = reader.settings.readers
     parts = to_parts(messages, source=source, kind=RECORDED, counts=counts, bounds=bounds, told=told)
     read = whole(parts)
@@ -166,6 +167,17 @@ def record(
         redacted=read.redacted,
         undated_count=new["turn_id"].is_in(turns.filter(is_late)["turn_id"].implode()).sum(),
     )
+
+
+def _recall_last(store: Store | None, told: Mapping[str, Known]) -> None:
+    """Let a conversation that this process does not know yet go on from its last stored message."""
+    unknown = [session_id for session_id, known in told.items() if known.last_said == ("", "")]
+    if store is None or not unknown:
+        return
+    rows = store.rows("turns", ["session_id", "turn_index", "content"], col("session_id").isin(unknown))
+    last = rows.sort("turn_index").unique("session_id", keep="last", maintain_order=True)
+    for session_id, content in last.select("session_id", "content").iter_rows():
+        told[session_id].last_said = (session_id, content)
 
 
 def _messages(request: RecordRequest, counts: Counts, now: datetime) -> Iterator[RawMessage]:
