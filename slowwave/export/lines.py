@@ -13,7 +13,7 @@ from slowwave.readers.exports.forms import SLOWWAVE
 from slowwave.readers.exports.own_lines import FORMAT
 from slowwave.schemas.tables import TIMESTAMP
 
-FILE = "memories.jsonl"
+JSONL_HEAD = f'{{"type": "{SLOWWAVE}"'
 
 
 def jsonl_lines(rows: Rows, *, version: str, now: datetime) -> Iterator[str]:
