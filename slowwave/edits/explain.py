@@ -8,6 +8,7 @@ import polars as pl
 from slowwave.edits.resolve import disputes
 from slowwave.errors import NotFoundError
 from slowwave.home.ids import whole_ids
+from slowwave.home.kept_out import digests
 from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import journaled, mentioning
@@ -31,6 +32,8 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     if store is None:
         raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
     journal = reader.home.journal
+    if store.by_key("tombstones", digests(reader.home.root, [cell_id.strip()]), ["cell_id"]).height:
+        raise NotFoundError(f"memory {cell_id.strip()} was erased: nothing of it is kept")
     (whole,) = whole_ids(
         store,
         [cell_id],
