@@ -88,15 +88,18 @@ class ErasePlan(Plan):
     def with_names(self, root: Path) -> Self:
         """The plan with the events that keep out what goes, by digests under the secret of the home."""
         named = {
-            f"{what}.erased": [
-                {**row, **dict(zip(names, digests(root, [row[name] for name in names]), strict=True))}
-                for row in rows
-            ]
-            for what, rows in (("turn", self.turns), ("cell", self.cells))
-            for names in [(f"{what}_id", "content_hash")]
+            "turn.erased": [_digested(root, row, "turn_id") for row in self.turns],
+            "cell.erased": [_digested(root, row, "cell_id") for row in self.cells],
         }
-        mark = next((row["content_hash"] for rows in named.values() for row in rows), "")
-        return self.model_copy(update={"names": named, "mark": mark})
+        # an id, and not the text: the same text may be said and erased again
+        ids = [
+            row[name]
+            for rows in named.values()
+            for row in rows
+            for name in ("turn_id", "cell_id")
+            if name in row
+        ]
+        return self.model_copy(update={"names": named, "mark": ids[0] if ids else ""})
 
     @property
     def turn_ids(self) -> list[str]:
@@ -223,3 +226,9 @@ class ErasePlan(Plan):
             .with_columns(pl.col("cell_ids").fill_null([]), reason=pl.lit(WHY))
             .sort("topic_id")
         )
+
+
+def _digested(root: Path, row: dict[str, str], key: str) -> dict[str, str]:
+    """A row with digests in the place of its id and the hash of its text."""
+    names = (key, "content_hash")
+    return {**row, **dict(zip(names, digests(root, [row[name] for name in names]), strict=True))}

@@ -375,4 +375,8 @@ def test_no_digest_of_what_is_kept_out_proves_a_guess_without_the_secret_of_the_
     assert (folder / "erased.key").stat().st_mode & 0o077 == 0
     with pytest.raises(InputError, match="deleted"):
         memory.remember(PLAIN, origin="agent", now=NOW)
-    assert memory.remember(PLAIN, now=NOW).notes == ("this had been deleted, and is remembered again",)
+    again = memory.remember(PLAIN, now=NOW)
+    assert again.notes == ("this had been deleted, and is remembered again",)
+    assert memory.erase(again.cell_id).is_proven
+    with pytest.raises(InputError, match="deleted"):
+        memory.remember(PLAIN, origin="agent", now=NOW)
