@@ -365,7 +365,8 @@ def test_what_a_model_made_from_a_secret_goes_too_and_nothing_is_doubled_by_the_
         assert {table: frame.height for table, frame in tables(home).items()} == before
         assert_ends_are_there(home)
         nightly.fn(home=str(home), sources=[str(tmp_path / "in")], force=True)
-        assert tables(home)["turns"].height == before["turns"]
+        made = ("turns", "chunks", "cells", "mentions", "artifacts", "edges", "judgements", "contradictions")
+        assert {name: tables(home)[name].height for name in made} == {name: before[name] for name in made}
         assert_clean(home)
 
 
