@@ -1,6 +1,6 @@
 """The derivation of a memory: a home of its own below the living one, with its settings and its answer cache.
 
-`tasks/rederive` makes it. Here is what erase, sweep and the switch need of it too: its place, how far it got, its end.
+`tasks/rederive` makes it. Here is what erase, redact and the switch need of it too: its place, how far it got, its end.
 """
 
 import shutil

@@ -265,7 +265,7 @@ def test_ids_of_what_changed_follow_its_text_and_all_others_stay(home: Path) -> 
 
 
 @pytest.mark.parametrize("part", ["commit_names", "rewrite_journal", "renew"])
-def test_a_sweep_that_was_killed_is_ended_by_the_next_one(home: Path, monkeypatch, part: str) -> None:
+def test_a_redaction_that_was_killed_is_ended_by_the_next_one(home: Path, monkeypatch, part: str) -> None:
     def cut(*given: object, **named: object) -> object:
         raise Cut
 
@@ -280,7 +280,7 @@ def test_a_sweep_that_was_killed_is_ended_by_the_next_one(home: Path, monkeypatc
         redact.fn(home=str(home), dry_run=True)
     with pytest.raises(InputError, match="run redact"):
         Memory(home).erase(text="kiln log")
-    kept = Memory(home).remember("Said while the sweep was cut off.", now=NOW)
+    kept = Memory(home).remember("Said while it was cut off.", now=NOW)
     redact.fn(home=str(home))
     assert not (home / "redact.json").exists()
     assert_clean(home)

@@ -264,7 +264,7 @@ def _new(
 
 
 def _as_stored(store: Store | None, turns: pl.DataFrame, known: Mapping[str, _Conversation]) -> pl.DataFrame:
-    """The turns, but with their marks those that a sweep redacted further in the store."""
+    """The turns, but with their marks those that a redaction of the home masked further in the store."""
     is_changed = [
         known[row[0]].turns.get(row[1], (row[2], 0))[0] != row[2]
         for row in turns.select("session_id", "turn_id", "content_hash").iter_rows()

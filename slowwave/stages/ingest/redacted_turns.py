@@ -1,6 +1,6 @@
-"""Turns that are stored with marks where their source still has what a sweep took out: they are not new.
+"""Turns that are stored with marks where their source still has what a redaction took out: they are not new.
 
-Pure. A sweep also masks a secret where only another text shows that it is one; a reader, who sees one text, would bring
+Pure. A redaction of the home also masks a secret where only another text shows that it is one; a reader, who sees one text, would bring
 it back.
 """
 
