@@ -89,7 +89,12 @@ OF_MEMORIES = (
         row_of("cells"),
         "memories made",
         "A memory was made from a chunk.",
-        added=({"steps": [], "template": None}, {"valid_precision": None}, {"is_wish": False}, {"question": None}),
+        added=(
+            {"steps": [], "template": None},
+            {"valid_precision": None},
+            {"is_wish": False},
+            {"question": None},
+        ),
         sentence=lambda row: (
             "written down by another program"
             if row["prompt_version"] == IMPORTED

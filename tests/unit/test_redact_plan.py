@@ -1,4 +1,4 @@
-"""What a sweep takes out of a text, an event and a small home, and what it leaves alone."""
+"""What a redaction takes out of a text and an event, and what it leaves alone."""
 
 import json
 

@@ -1,7 +1,7 @@
 """Turns that are stored with marks where their source still has what a redaction took out: they are not new.
 
-Pure. A redaction of the home also masks a secret where only another text shows that it is one; a reader, who sees one text, would bring
-it back.
+Pure. A redaction of the home also masks a secret where only another text shows that it is one; a reader, who sees one
+text, would bring it back.
 """
 
 import polars as pl
