@@ -31,9 +31,8 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     store = reader.current()
     if store is None:
         raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
+    _refuse_erased(reader, store, cell_id.strip())
     journal = reader.home.journal
-    if store.by_key("tombstones", digests(reader.home.root, [cell_id.strip()]), ["cell_id"]).height:
-        raise NotFoundError(f"memory {cell_id.strip()} was erased: nothing of it is kept")
     (whole,) = whole_ids(
         store,
         [cell_id],
@@ -46,11 +45,11 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     stored = store.by_key("cells", [whole])
     if stored.is_empty() and made is None:
         dead = store.by_key("tombstones", [whole], ["cell_id", "content"])["content"].drop_nulls()
-        if len(dead):
-            raise NotFoundError(
-                f"memory {whole} told a conversation, and a person deleted it: erase the conversation to take its text"
-            )
-        raise NotFoundError(f"memory {whole} was erased: nothing of it is kept")
+        raise NotFoundError(
+            f"memory {whole} told a conversation, and a person deleted it: erase the conversation to take its text"
+            if len(dead)
+            else f"memory {whole} was deleted in another home: nothing of it is kept"
+        )
     cell_usage = store.by_key("cell_usage", [whole])
     row = stored.row(0, named=True) if stored.height else (made or {})
     is_dead = store.by_key("tombstones", [whole], ["cell_id"]).height > 0
@@ -89,6 +88,16 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
             *_incomplete(reader.home.journal, store),
         ],
     )
+
+
+def _refuse_erased(reader: Reader, store: Store, cell_id: str) -> None:
+    """Say of an erased memory that it was; of its id a digest alone is kept.
+
+    Raises:
+        NotFoundError: it was erased.
+    """
+    if store.by_key("tombstones", digests(reader.home.root, [cell_id]), ["cell_id"]).height:
+        raise NotFoundError(f"memory {cell_id} was erased: nothing of it is kept")
 
 
 def _counts(store: Store, cell_id: str, cell_usage: pl.DataFrame) -> dict[str, int]:
