@@ -75,9 +75,9 @@ def measure_groups(filed: pl.DataFrame, groups: pl.DataFrame) -> Grouping:
 def cluster_hints(hints: pl.DataFrame, home: Path) -> None:
     """Make a home of these memories (text, hint, ...) and cluster them, a night after the other."""
     from flows.cluster import cluster
+    from slowwave.home.stage import Stage
+    from slowwave.home.vector_space import compute_vectors
     from slowwave.home.workspace import open_workspace
-    from slowwave.stages.ingest.vector_space import compute_vectors
-    from slowwave.stages.run import Stage
 
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
     home.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.ingest.ingest import index_new_turns, ingest_sources
-from slowwave.stages.ingest.vector_space import compute_vectors
+from tasks.ingest import compute_vectors, index_new_turns, ingest_sources
 from tasks.step import open_stage, run_name
 
 

@@ -9,9 +9,9 @@ from flows.extract import extract
 from flows.reconcile import reconcile
 from slowwave.home.paths import open_home
 from slowwave.schemas.report import NightReport
-from slowwave.stages.night.night import open_night, record
 from tasks.learn import cut_recorded_turns, within_budget
-from tasks.step import call, publish, run_name, steps
+from tasks.nightly.night import open_night, record
+from tasks.step import call, publish, run_name
 
 
 @flow(name="learn", flow_run_name=run_name)
@@ -27,7 +27,7 @@ def learn(home: str = "", dry_run: bool = False) -> NightReport:
     """
     started = time.monotonic()
     limited = within_budget(open_home(home))
-    with open_night(limited, dry_run=dry_run, is_learning=True, steps=steps()) as night:
+    with open_night(limited, dry_run=dry_run, is_learning=True) as night:
         night.stages.append(cut_recorded_turns(home, dry_run=dry_run))
         for flow_of_stage in (extract, cluster, reconcile):
             night.stages.append(call(flow_of_stage, home=home, dry_run=dry_run))

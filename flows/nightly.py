@@ -16,10 +16,12 @@ from flows.link import link
 from flows.promote import promote
 from flows.reconcile import reconcile
 from slowwave.schemas.report import NightReport
-from slowwave.stages.night.night import LLM_STAGES, close_gate, maintain, open_night, record
-from tasks.step import call, publish, run_name, steps
+from tasks.nightly.night import is_gate_closed, maintain, open_night, record
+from tasks.step import call, publish, run_name
 
 STAGES = (extract, cluster, reconcile, consolidate, compress, link, decay, forget)
+LLM_STAGES = {extract, cluster, reconcile, consolidate, compress, link}
+"""Stages that wait when the gate is closed; core memory then only drops lines that no longer hold."""
 
 
 @flow(name="nightly", flow_run_name=run_name)
@@ -38,11 +40,11 @@ def nightly(
         dry_run: Only show what each stage would change, given what is stored now.
     """
     started = time.monotonic()
-    with open_night(home, dry_run=dry_run, steps=steps()) as night:
+    with open_night(home, dry_run=dry_run) as night:
         night.stages.append(call(ingest, sources=sources, home=home, dry_run=dry_run))
-        closed = close_gate(night, force=force)
+        closed = is_gate_closed(night, force=force)
         for flow_of_stage in STAGES:
-            if closed and flow_of_stage.name in LLM_STAGES:
+            if closed and flow_of_stage in LLM_STAGES:
                 continue
             night.stages.append(call(flow_of_stage, home=home, dry_run=dry_run))
         night.stages.append(call(promote, home=home, is_choosing=not closed, dry_run=dry_run))

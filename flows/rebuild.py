@@ -3,8 +3,8 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.rebuild.rebuild import rebuild_store
-from tasks.step import publish, run_name, steps
+from tasks.rebuild import rebuild_store
+from tasks.step import publish, run_name
 
 
 @flow(name="rebuild", flow_run_name=run_name)
@@ -15,6 +15,6 @@ def rebuild(home: str = "", dry_run: bool = False) -> StageReport:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only say how the new store would differ from the living one.
     """
-    report = rebuild_store(home, dry_run=dry_run, steps=steps())
+    report = rebuild_store(home, dry_run=dry_run)
     publish(report)
     return report

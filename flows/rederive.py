@@ -13,8 +13,8 @@ from flows.link import link
 from flows.promote import promote
 from flows.reconcile import reconcile
 from slowwave.schemas.derivation import SHOWN_LINES, Derivation, RederiveAction, page
-from slowwave.stages.night.night import maintain
-from slowwave.stages.night.report import plain
+from slowwave.schemas.report import plain
+from tasks.nightly.night import maintain
 from tasks.rederive.difference import find_matches
 from tasks.rederive.rederive import drop, estimate, finish, is_read, open_derivation, show, switch
 from tasks.rederive.replay import find_edits, is_edited, replay_edits, replay_record

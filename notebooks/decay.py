@@ -24,9 +24,8 @@ with app.setup:
     from slowwave.home.paths import Home, open_home
     from slowwave.lifecycle.fading import fading, false_forgetting
     from slowwave.lifecycle.retention import effective_confidence, retention, unused_days
-    from slowwave.schemas.report import Forgetting
+    from slowwave.schemas.report import Forgetting, forgetting_line
     from slowwave.schemas.tables import frame_schema
-    from slowwave.stages.night.report import forgetting_line
     from slowwave.store import open_store, owned_by
 
     COLUMNS = (

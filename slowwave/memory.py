@@ -30,6 +30,10 @@ from slowwave.recall.reader import open_reader
 from slowwave.recall.search import answer, ask
 from slowwave.recall.shown import shown_to
 from slowwave.recall.timeline import timeline
+from slowwave.recording.folding import Folding
+from slowwave.recording.ingest import ingest
+from slowwave.recording.record import Recorder
+from slowwave.recording.watch import Sources
 from slowwave.rewrite import erase
 from slowwave.schemas.choices import ExportFormat
 from slowwave.schemas.context import Activity, Context, ContextRequest
@@ -66,10 +70,6 @@ from slowwave.schemas.search import (
     SearchResult,
     Timeline,
 )
-from slowwave.stages.ingest.alone import ingest_alone
-from slowwave.stages.ingest.folding import Folding
-from slowwave.stages.ingest.methods import Sources
-from slowwave.stages.ingest.record import Conversations, record
 
 Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
 
@@ -89,7 +89,7 @@ class Memory(Lists, Edits, Sources):
         self._usage = Usage(self._home)
         self._records_usage = records_usage
         self._cited = Citations()
-        self._conversations = Conversations()
+        self._recorder = Recorder(self._reader)
         self._folding = Folding(self._reader)
         if self._reader.waiting:
             self._folding.soon()
@@ -195,9 +195,7 @@ class Memory(Lists, Edits, Sources):
             NotFoundError: no project is called so; nothing was recorded.
             TransientError: the journal cannot be written; nothing was recorded.
         """
-        recorded = record(
-            self._reader, request_of(RecordRequest, locals()), self._conversations, now=moment_of(now)
-        )
+        recorded = self._recorder.record(request_of(RecordRequest, locals()), now=moment_of(now))
         if recorded.new_count:
             self._folding.soon()
         return recorded
@@ -221,7 +219,7 @@ class Memory(Lists, Edits, Sources):
         moment = None if now is None else moment_of(now)
         paths = [str(source) for source in sources]
         clock = partial(moment_of, moment)
-        return self._seen(ingest_alone(self._home, paths, dry_run=dry_run, are_found=are_found, clock=clock))
+        return self._seen(ingest(self._home, paths, dry_run=dry_run, are_found=are_found, clock=clock))
 
     def export(
         self,

@@ -1,16 +1,18 @@
 """Questions to the language model: what they cost, and why some of them were not answered."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import polars as pl
 
 from slowwave.errors import BudgetError, ConfigError, InputError, OutputError
+from slowwave.home.stage import Stage
 from slowwave.models.answers.fields import Answer
 from slowwave.models.gateway import LLM
 from slowwave.models.requests import Outcome, Request
+from slowwave.progress import progress
+from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.schemas.report import AWAY, SPENT
-from slowwave.stages.run import Stage
 
 A = TypeVar("A", bound=Answer)
 K = TypeVar("K", bound=Hashable)
@@ -24,15 +26,32 @@ class Answered(NamedTuple, Generic[A]):
     model: str
 
 
+Ask = Callable[[LLM, Sequence[Request], str, int], list[Outcome]]
+"""`ask_batch`, as a task within a flow run."""
+
+
+def ask_batch(llm: LLM, requests: Sequence[Request], work: str, count: int) -> list[Outcome]:
+    """Asks a batch of questions; outcomes come in the order of the requests."""
+    done = 0
+
+    def report(_: Outcome) -> None:
+        nonlocal done
+        done += 1
+        progress(work, done, count)
+
+    return llm.ask_all(requests, on_done=report)
+
+
 class Model:
     """The language model of a run, within its budget; it writes nothing but the run's account of what was spent.
 
     A plain class and no dataclass: Prefect looks into the fields of a dataclass that is handed to a task.
     """
 
-    def __init__(self, run: Stage, llm: LLM) -> None:
+    def __init__(self, run: Stage, llm: LLM, *, ask: Ask = ask_batch) -> None:
         self.llm = llm
         self._run = run
+        self._ask = ask
 
     @property
     def is_away(self) -> bool:
@@ -61,7 +80,7 @@ class Model:
         """
         if not requests:
             return {}
-        found = self._run.steps.ask(self.llm, list(requests.values()), work, len(requests))
+        found = self._ask(self.llm, list(requests.values()), work, len(requests))
         for outcome in found:
             self._account_for(outcome)
         return dict(zip(requests, found, strict=True))
@@ -69,7 +88,14 @@ class Model:
     def _account_for(self, outcome: Outcome) -> None:
         """Adds to the report what an outcome cost, and why it has no answer."""
         run, error = self._run, outcome.error
-        run.spend(outcome)
+        line = LedgerLine(
+            call_count=outcome.call_count,
+            cached_count=int(outcome.is_cached),
+            input_tokens=outcome.input_tokens,
+            output_tokens=outcome.output_tokens,
+            cost=outcome.cost,
+        )
+        run.report.ledger += Ledger.of(line, model=outcome.model, prompt_version=outcome.prompt_version)
         if isinstance(error, ConfigError):
             raise error
         if isinstance(error, BudgetError):

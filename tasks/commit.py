@@ -1,9 +1,10 @@
 """The only writer of the night: a plan becomes one segment of the journal, which is then folded into the store."""
 
 from slowwave.journal.plan import Plan
-from tasks.step import StageRun
+from tasks.step import StageRun, step
 
 
+@step
 def commit(run: StageRun, plan: Plan) -> None:
     """Commits a plan as one segment, and adds it to the report of the run. A dry run only counts it.
 

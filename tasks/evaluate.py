@@ -4,8 +4,8 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from slowwave.evaluation import evaluate
+from slowwave.home.stage import Stage
 from slowwave.schemas.questions import Conversation
-from slowwave.stages.run import Stage
 
 
 @task(name="ask", cache_policy=NO_CACHE, task_run_name="ask-{conversation.name}")

@@ -9,9 +9,8 @@ import polars as pl
 
 from slowwave.journal.plan import Plan
 from slowwave.lifecycle.fading import to_archive, to_delete_again, to_prune
-from slowwave.schemas.report import several_memories
+from slowwave.schemas.report import forgetting_line, several_memories
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.night.report import forgetting_line
 from slowwave.store import col, lit
 from slowwave.store.forgetting import fading_of, forgetting_of, long_unused
 from tasks.step import Readable, step

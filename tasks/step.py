@@ -4,48 +4,36 @@ A flow's function called directly (`flow.fn`) does the same without Prefect: its
 report is only returned. That is how interactive commands, benchmarks and tests run a stage.
 """
 
+import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property, wraps
 from typing import ParamSpec, TypeVar
 
-import polars as pl
 from prefect import Flow, Task, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
-from slowwave.home.workspace import Workspace, open_workspace, refresh_vectors
+from slowwave.home.stage import Stage
+from slowwave.home.workspace import open_workspace
 from slowwave.models.embed.protocol import Embedder
-from slowwave.schemas.report import NightReport, StageReport
+from slowwave.models.gateway import LLM
+from slowwave.models.requests import Outcome, Request
+from slowwave.schemas.report import NightReport, StageReport, headline, night_headline
 from slowwave.settings.tree import Settings
-from slowwave.stages import run as plain
-from slowwave.stages.night.report import headline, night_headline, night_markdown, stage_markdown
-from slowwave.stages.run import PLAIN, Stage, Steps
 from slowwave.store import StoreReader
-from tasks.ask import Model
+from tasks.ask import Model, ask_batch
+from tasks.nightly.report import night_markdown, stage_markdown
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@task(name="commit", cache_policy=NO_CACHE, task_run_name="commit-{events.height}-events")
-def commit_segment(workspace: Workspace, events: pl.DataFrame, now: datetime) -> int:
-    """Writes one journal segment and folds it into the store."""
-    return workspace.commit(events, now)
-
-
-commit_plan = task(name="commit", cache_policy=NO_CACHE)(plain.commit_plan)
-embed_missing = task(name="embed", cache_policy=NO_CACHE, task_run_name="embed-missing")(
-    Workspace.refresh_vectors
-)
-ask_model = task(name="ask-model", cache_policy=NO_CACHE, task_run_name="ask-{work}-{count}")(plain.ask_model)
-optimize = task(name="optimize", cache_policy=NO_CACHE)(plain.optimize)
-fold_journal = task(name="fold-journal", cache_policy=NO_CACHE)(plain.fold_journal)
-embed_all = task(name="embed-all", cache_policy=NO_CACHE)(refresh_vectors)
+ask_model = task(name="ask-model", cache_policy=NO_CACHE, task_run_name="ask-{work}-{count}")(ask_batch)
 
 
 def is_under_prefect() -> bool:
@@ -53,20 +41,9 @@ def is_under_prefect() -> bool:
     return FlowRunContext.get() is not None
 
 
-def steps() -> Steps:
-    """The steps of a stage as tasks within a flow run, and as plain functions outside of one."""
-    if not is_under_prefect():
-        return PLAIN
-    return Steps(
-        commit_segment,
-        commit_plan,
-        embed_missing,
-        ask_model,
-        optimize,
-        fold_journal,
-        embed_all,
-        get_run_logger(),
-    )
+def run_logger() -> "logging.Logger | logging.LoggerAdapter[logging.Logger]":
+    """The log of the flow run, or outside of one that of the library."""
+    return get_run_logger() if is_under_prefect() else logging.getLogger("slowwave")
 
 
 def step(function: Callable[P, R]) -> Callable[P, R]:
@@ -112,7 +89,11 @@ class StageRun(Stage):
     def model(self) -> Model | None:
         """The language model as `ask_*` steps ask it; None where there is none."""
         llm = self.workspace.llm
-        return Model(self, llm) if llm is not None else None
+        return Model(self, llm, ask=self._ask) if llm is not None else None
+
+    @staticmethod
+    def _ask(llm: LLM, requests: Sequence[Request], work: str, count: int) -> list[Outcome]:
+        return call(ask_model, llm, requests, work, count)
 
 
 def call(work: "Task[P, R] | Flow[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:
@@ -131,11 +112,9 @@ def open_stage(name: str, *, home: str, dry_run: bool = False) -> Iterator[Stage
     started = time.monotonic()
     with open_workspace(home) as workspace:
         workspace.require_llm()
-        run = StageRun(name, workspace, dry_run=dry_run, steps=steps())
-        if not workspace.is_introduced:
-            workspace.is_introduced = True
-            for text in workspace.notes:
-                run.note(text)
+        run = StageRun(name, workspace, dry_run=dry_run)
+        run.logger = run_logger()
+        run.introduce()
         yield run
         run.report.seconds = round(time.monotonic() - started, 3)
         publish(run.report)
@@ -148,7 +127,7 @@ def publish(report: StageReport | NightReport) -> None:
         key, line, text = "nightly", night_headline(report), night_markdown(report)
     else:
         key, line, text = report.stage, headline(report), stage_markdown(report)
-    steps().logger.info(line)
+    run_logger().info(line)
     publish_page(text, key=f"{key}-report", headline=line)
 
 

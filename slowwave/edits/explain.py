@@ -44,11 +44,8 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     steps, made = _life(events, whole)
     stored = store.by_key("cells", [whole])
     if stored.is_empty() and made is None:
-        dead = store.by_key("tombstones", [whole], ["cell_id", "content"])["content"].drop_nulls()
         raise NotFoundError(
             f"memory {whole} told a conversation, and a person deleted it: erase the conversation to take its text"
-            if len(dead)
-            else f"memory {whole} was deleted in another home: nothing of it is kept"
         )
     cell_usage = store.by_key("cell_usage", [whole])
     row = stored.row(0, named=True) if stored.height else (made or {})

@@ -7,6 +7,7 @@ from typing import TypeVar
 from slowwave.edits import confirm, correct, forget, remember, resolve
 from slowwave.home.paths import Home
 from slowwave.recall.reader import Reader
+from slowwave.recording.folding import Folding
 from slowwave.schemas.choices import CellType, CorrectionReason, Resolution, SaidBy
 from slowwave.schemas.refusals import moment_of, request_of
 from slowwave.schemas.report import StageReport
@@ -19,7 +20,6 @@ from slowwave.schemas.requests import (
 )
 from slowwave.schemas.results import Dispute, Done, Erased, Remembered, Resolved
 from slowwave.schemas.search import When
-from slowwave.stages.ingest.folding import Folding
 
 Answer = TypeVar("Answer", Done, Resolved, Erased, StageReport)
 

@@ -76,7 +76,7 @@ class Parted:
 
 def statements_of(store: Store, row: Row) -> list[Statement]:
     """The statements of a passage in their order."""
-    turns = store.by_key("turns", row["evidence"] or []).sort("session_id", "turn_index")
+    turns = store.by_key("turns", row["evidence"] or []).sort("session_id", "turn_index", "event_time")
     return [
         statement
         for turn in turns.iter_rows(named=True)

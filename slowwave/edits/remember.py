@@ -12,12 +12,12 @@ from slowwave.journal.catalogue import EventRows, encode_plan, rows_of
 from slowwave.language.text import numbers
 from slowwave.readers.statements import Statement, cell_id_of, read_statement, statement_rows, turn_id_of
 from slowwave.recall.reader import Reader
+from slowwave.recording.folding import Folding, fold_committed
 from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RememberRequest
 from slowwave.schemas.results import Remembered
 from slowwave.schemas.tables import REMEMBERED
-from slowwave.stages.ingest.folding import Folding, fold_committed
 from slowwave.store import Store, col, lit, owned_in
 
 

@@ -17,7 +17,7 @@ from slowwave.home.stated_values import retire_at_once
 from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import EventRows
 from slowwave.recall.reader import Reader
-from slowwave.stages.ingest.folding import embed
+from slowwave.recording.folding import embed
 
 
 @contextmanager

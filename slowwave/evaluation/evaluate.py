@@ -30,17 +30,17 @@ from slowwave.evaluation.retrieval import (
     wanted_turns,
 )
 from slowwave.home.paths import Home, open_home
+from slowwave.home.stage import Stage
+from slowwave.home.vector_space import compute_vectors
 from slowwave.home.workspace import Workspace, open_workspace
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.tokens import count_tokens
 from slowwave.recall.reader import Reader, open_reader
 from slowwave.recall.turns import LIST_ROWS, FoundTurns, TurnQuestion, find_turns
+from slowwave.recording.ingest import ingest_sources
 from slowwave.schemas.questions import Conversation, Evaluation, Figures, Parameter, Question, QuestionSet
+from slowwave.schemas.report import plain
 from slowwave.schemas.search import Filters
-from slowwave.stages.ingest.ingest import ingest_sources
-from slowwave.stages.ingest.vector_space import compute_vectors
-from slowwave.stages.night.report import plain
-from slowwave.stages.run import Stage
 from slowwave.store.passages import NEAR_STRIDE, NEAR_TURNS
 
 NO_FOUND = {"turn_id": pl.String, "fused_score": pl.Float64}

@@ -3,7 +3,7 @@
     run (a night, a stage, an ingest)   lease for its whole time; writer lock for each commit
     edit of a person                    writer lock, from its look at the store to its commit
     rebuild, erase, redact              both, for their whole time
-    recording a message                 recording lock, for its one commit to the journal
+    recording a message                 none: it is one segment more in the journal
 
 So an edit beside a night waits for one commit at most. A killed holder lets go of all of them at once.
 """
@@ -31,11 +31,6 @@ POLL_SECONDS = 0.05
 
 COMMIT_SECONDS = 300.0
 """Longest wait of a run for the edits that are being written: each takes a moment, and a night must not end for one."""
-
-RECORDING_SECONDS = 10.0
-"""The longest that a recorder waits for the others, each of which needs some milliseconds."""
-
-RECORDING_POLL_SECONDS = 0.002
 
 
 @dataclass
@@ -96,35 +91,6 @@ def rewriting(home: Home, *, patience_seconds: float = 0.0) -> Iterator[None]:
         writing(home, work="run", patience_seconds=max(patience_seconds, COMMIT_SECONDS)),
     ):
         yield
-
-
-@contextmanager
-def recording(home: Home) -> Iterator[None]:
-    """Holds the lock of those that record messages, for one commit to the journal; writers do not take it.
-
-    So each knows what the others have committed before it gives a message its place. A killed holder lets go at once.
-
-    Raises:
-        TransientError: another process holds it for long, or the folder cannot be written.
-    """
-    lock = FileLock(home.recording_path, timeout=RECORDING_SECONDS, thread_local=False)
-    try:
-        home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock.acquire(poll_interval=RECORDING_POLL_SECONDS)
-    except Timeout as error:
-        raise TransientError(
-            f"another process has been recording to {home.root} for over {RECORDING_SECONDS:g} seconds; nothing was "
-            "recorded. Try again; if it stays so, end that process."
-        ) from error
-    except OSError as error:
-        raise TransientError(
-            f"the home folder {home.root} cannot be written ({error.strerror}); nothing was recorded. "
-            "Make room or mend the permissions, then try again."
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @contextmanager

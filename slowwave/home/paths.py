@@ -20,8 +20,7 @@
     |-- run.lock             the lease of the one run that is at work
     |-- writer.lock          held by whoever changes the store, for one commit
     |-- writer.next          held by a run that waits for it
-    |-- run.json, writer.json   which process holds them
-    `-- recording.lock       held for a moment by the one process that records messages
+    `-- run.json, writer.json   which process holds them
 
 Any process may commit to the journal. Only the holder of the writer lock changes the store
 (`slowwave/home/workspace.py`). Reading needs nothing more than this file, so it imports no language model.
@@ -129,11 +128,6 @@ class Home:
     def next_path(self) -> Path:
         """The lock of the run that is the next writer: edits wait for it."""
         return self.root / "writer.next"
-
-    @property
-    def recording_path(self) -> Path:
-        """The lock of those that record messages: one at a time gives places in conversations."""
-        return self.root / "recording.lock"
 
 
 def open_home(path: Path | str | None = None) -> Home:

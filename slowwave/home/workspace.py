@@ -19,7 +19,7 @@ from slowwave.home.lock import COMMIT_SECONDS, leasing, writing
 from slowwave.home.lost_segments import loss_note, lost_segments
 from slowwave.home.paths import Home, open_home
 from slowwave.home.spaces import wanted_space
-from slowwave.home.stored_embedder import embedder_of
+from slowwave.home.stored_embedder import base_embedder, embedder_of
 from slowwave.home.swept import ADVICE, keep_fresh, needs_sweep
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.vectors import take_over_vectors
@@ -34,7 +34,17 @@ from slowwave.models.embed.space import base_of
 from slowwave.progress import progress
 from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.settings.tree import Settings
-from slowwave.store import Embed, Store, create_beside, create_store, filling, give_memory_back, open_store
+from slowwave.store import (
+    Embed,
+    OutdatedStoreError,
+    Store,
+    StoreMeta,
+    create_beside,
+    create_store,
+    filling,
+    give_memory_back,
+    open_store,
+)
 from slowwave.store import col as column
 
 if TYPE_CHECKING:
@@ -75,8 +85,6 @@ class Workspace:
     """The newest segment that is applied."""
     clock: Clock = wall_clock
     """Every time that a night writes down is read from it."""
-    until_committed: ExitStack = field(default_factory=ExitStack)
-    """What is held no longer than until the next segment is in the journal; the store is written without it."""
     is_short: bool = False
     """Whether somebody waits for it: then few texts are written with their vectors, in one write."""
 
@@ -154,7 +162,6 @@ class Workspace:
             segment = self.home.journal.commit(events, now=now)
             if segment is None:
                 return 0
-            self.until_committed.close()
             # what another process committed meanwhile comes first, as in a rebuild
             pending = sorted({*self._others(), segment.segment_id})
             apply_segments(self.home.journal, self.store, pending, embed=self._embed)
@@ -348,6 +355,8 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
         keep_fresh(home, now=clock())
         embedder, note = open_embedder(home.settings.embedding)
         store = new_store(home.store_root, embedder)
+    except OutdatedStoreError as outdated:
+        store, embedder, note = _migrated(home, outdated.meta)
     else:
         store.require_tables()
         embedder, note = embedder_of(home, store)
@@ -358,6 +367,20 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
     if lost := lost_segments(home.journal, workspace.store):
         workspace.notes.append(loss_note(len(lost)))
     return workspace
+
+
+def _migrated(home: Home, old: StoreMeta) -> tuple[Store, Embedder | None, str]:
+    """A store of this version in place of an older one, folded from the journal; its vectors are made by the next run.
+
+    A kill in between leaves the old store, and the next writer begins again.
+    """
+    embedder, note = base_embedder(home, old.embedder_id)
+    with filling(new_store(home.store_root, embedder, make_current=False)) as fresh:
+        apply_pending(home.journal, fresh)
+        embedder = with_known_vectors(home, fresh, embedder, ())
+        fresh.make_current()
+    made = f"the store of an older version ({old.schema_version}) was rebuilt from the journal"
+    return fresh, embedder, f"{made}; {note}" if note else made
 
 
 def new_store(root: Path, embedder: Embedder | None, *, make_current: bool = True) -> Store:

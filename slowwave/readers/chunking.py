@@ -6,6 +6,9 @@ from slowwave.language.text import CHARACTERS_A_TOKEN, token_count
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.schemas.tables import OWNER
 
+IN_ORDER = ["session_id", "turn_index", "event_time", "turn_id"]
+"""The order of turns: two that were recorded at once may have one place, and then their times tell."""
+
 SOURCE = ["source_type", "source_id", "source_name"]
 
 
@@ -21,11 +24,11 @@ def with_overlap(turns: pl.DataFrame, *, new_turn_ids: pl.Series, overlap_tokens
         .group_by("session_id")
         .agg(first_new=pl.col("turn_index").min())
     )
-    marked = turns.join(first_new, on="session_id", how="inner").sort("session_id", "turn_index")
+    marked = turns.join(first_new, on="session_id", how="inner").sort(IN_ORDER)
     is_new = pl.col("turn_index") >= pl.col("first_new")
     distance = tokens.reverse().cum_sum().reverse().over("session_id")
     context = marked.filter(~is_new).filter(distance <= overlap_tokens)
-    return pl.concat([context, marked.filter(is_new)]).sort("session_id", "turn_index").drop("first_new")
+    return pl.concat([context, marked.filter(is_new)]).sort(IN_ORDER).drop("first_new")
 
 
 def cut_chunks(turns: pl.DataFrame, *, window_tokens: int, overlap_tokens: int) -> pl.DataFrame:
@@ -75,7 +78,7 @@ def _pieces(turns: pl.DataFrame, *, window_tokens: int) -> pl.DataFrame:
     size = int(window_tokens * CHARACTERS_A_TOKEN)
     length = pl.col("content").str.len_chars().cast(pl.Int64)
     return (
-        turns.sort("session_id", "turn_index")
+        turns.sort(IN_ORDER)
         .with_columns(first_char=pl.int_ranges(0, length.clip(lower_bound=1), size))
         .explode("first_char")
         .with_columns(piece=pl.col("content").str.slice(pl.col("first_char"), size))

@@ -18,7 +18,7 @@ from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.search import Filters
 from slowwave.settings.projects import namesakes, project_named, project_of
 from slowwave.settings.tree import Settings
-from slowwave.store import Store, in_any_project, open_store, owned_in, told
+from slowwave.store import OutdatedStoreError, Store, in_any_project, open_store, owned_in, told
 
 ASKED = ("cells", "cell_usage", "topics", "contradictions", "turns", "passages")
 
@@ -201,7 +201,7 @@ class Reader:
     def why_nothing(self) -> str:
         """The note for a missing or empty store."""
         if self.store is None and self.home.journal.segment_ids():
-            return NO_STORE
+            return self.note or NO_STORE
         return "No memory yet"
 
     def exemplar_vectors(self) -> Vectors | None:
@@ -235,5 +235,7 @@ def open_reader(home: Home) -> Reader:
         store = open_store(home.store_root)
     except NotFoundError:
         return Reader(home, None, None, "")
+    except OutdatedStoreError as outdated:
+        return Reader(home, None, None, str(outdated))
     embedder, note = embedder_of(home, store)
     return Reader(home, store, embedder, "" if embedder is not None else note)

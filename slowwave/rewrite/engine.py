@@ -32,10 +32,10 @@ from slowwave.journal.derivations import is_replaced, last_switch
 from slowwave.journal.lookup import mentioning
 from slowwave.journal.segments import Journal
 from slowwave.progress import progress
+from slowwave.recording.folding import embed
 from slowwave.rewrite.byte_scan import files_with, rows_with
 from slowwave.rewrite.leftovers import clean, take_spool
 from slowwave.rewrite.transform import Event, Masker, Payload, line_after, quoting, read_line
-from slowwave.stages.ingest.folding import embed
 from slowwave.store import create_beside, filling, remove_damaged
 from slowwave.whole_file import remove_drafts, write_whole
 

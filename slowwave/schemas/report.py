@@ -1,5 +1,8 @@
 """Reports of stages, nights and exports: the form of every report, artifact and exit; and counts in words."""
 
+import html
+import re
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.schemas.choices import ExportFormat
@@ -143,3 +146,84 @@ def several(count: int, noun: str, plural: str = "") -> str:
 def several_memories(count: int) -> str:
     """`1 memory`, `2 memories`."""
     return several(count, "memory", "memories")
+
+
+def plain(text: str) -> str:
+    """Stored text for a Markdown page: one line, no HTML, no Markdown of its own."""
+    flat = re.sub(r"\s+", " ", text).strip()
+    return re.sub(r"([\\`*_{}\[\]()#+!|~>])", r"\\\1", html.escape(flat, quote=False).replace("&gt;", ">"))
+
+
+def spent(ledger: Ledger) -> str:
+    """Calls, tokens and cost in one sentence."""
+    total = ledger.total
+    if not total.call_count and not total.cached_count:
+        return "no model calls"
+    cost = "cost unknown (no price set)" if total.cost is None else f"${total.cost:.4f}"
+    return (
+        f"{total.call_count} model calls, {total.cached_count} answers from the cache, "
+        f"{total.input_tokens} tokens in, {total.output_tokens} out, {cost}"
+    )
+
+
+def forgetting_line(counted: Forgetting) -> str:
+    """One sentence on how often forgetting was wrong."""
+    if counted.rate is None:
+        return "nothing was archived so far"
+    told = (
+        f"of {several(counted.archived_count, 'archived memory', 'archived memories')} so far "
+        f"{counted.revived_count} came back ({counted.rate:.1%})"
+    )
+    if counted.recent_rate is None:
+        return f"{told}; none was archived in the last {counted.recent_days:g} days"
+    return (
+        f"{told}; in the last {counted.recent_days:g} days {counted.recent_revived_count} "
+        f"of {counted.recent_archived_count} ({counted.recent_rate:.1%})"
+    )
+
+
+def headline(report: StageReport) -> str:
+    """One line on the work of a stage."""
+    if report.is_skipped:
+        return f"{report.stage}: nothing done"
+    verb = "would make" if report.dry_run else "made"
+    looked, changed = several(report.rows_in, "row"), several(report.change_count, "change")
+    return f"{report.stage}: {looked} looked at, {verb} {changed} in {report.seconds:.1f} s"
+
+
+def night_headline(report: NightReport) -> str:
+    """One line on the work of a night."""
+    verb = "would make" if report.dry_run else "made"
+    outage = "; the language model did not answer" if _unanswered(report) else ""
+    return f"night {report.night_id}: {verb} {several(report.change_count, 'change')} in {report.seconds:.1f} s{outage}"
+
+
+def closings(report: NightReport) -> list[str]:
+    """Sentences after the story: on a quiet night, on wrong forgetting, or on a dry run."""
+    if report.dry_run:
+        return ["A dry run: nothing was changed, so there is nothing to tell but the numbers."]
+    told = [] if report.story else [_without_story(report)]
+    if waiting := _unanswered(report):
+        told.append(
+            f"The language model did not answer {several(waiting, 'question')}: the next night asks again."
+        )
+    if report.forgetting.archived_count:
+        line = forgetting_line(report.forgetting)
+        told.append(f"{line[0].upper()}{line[1:]}.")
+    return told
+
+
+def _without_story(report: NightReport) -> str:
+    """A sentence on a night in which no memory changed."""
+    counts = [stage.counts for stage in report.stages]
+    messages = sum(one.get("turn.recorded", 0) for one in counts)
+    if messages:
+        return f"Took in {several(messages, 'message')}; no memory changed."
+    if report.change_count:
+        return "No memory changed; the work in numbers is below."
+    return "A quiet night: nothing new came in and nothing changed."
+
+
+def _unanswered(report: NightReport) -> int:
+    """Questions that an outage of the language model left open."""
+    return sum(stage.rejected.get(AWAY, 0) for stage in report.stages)

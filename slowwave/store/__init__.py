@@ -7,6 +7,7 @@ from slowwave.store import lance  # first: it says how LanceDB is imported
 from slowwave.store.conditions import Expr, as_filter, col, is_none_of, lit
 from slowwave.store.damage import told
 from slowwave.store.generations import (
+    OutdatedStoreError,
     clear_root,
     copy_store,
     create_beside,
@@ -45,6 +46,7 @@ __all__ = [
     "Embed",
     "Expr",
     "FirstQuery",
+    "OutdatedStoreError",
     "Query",
     "Row",
     "RowsQuery",

@@ -75,7 +75,8 @@ def open_store(root: Path) -> Store:
     Raises:
         NotFoundError: there is no store yet.
         DamageError: the pointer, or the file that describes the generation, is not what Slowwave wrote.
-        ConfigError: another version of Slowwave made it; `slowwave rebuild` makes it anew.
+        OutdatedStoreError: an older version of Slowwave made it.
+        ConfigError: a newer version of Slowwave made it.
     """
     try:
         name = pointed_at(root)
@@ -91,12 +92,28 @@ def open_store(root: Path) -> Store:
     if not name:
         raise damaged(root, f"{POINTER} names no generation")
     meta = _meta_of(root, name)
-    if meta.schema_version != SCHEMA_VERSION:
+    if meta.schema_version < SCHEMA_VERSION:
+        raise OutdatedStoreError(meta)
+    if meta.schema_version > SCHEMA_VERSION:
         raise ConfigError(
             f"the store at {root} has schema version {meta.schema_version}, this program needs {SCHEMA_VERSION}; "
-            "run `slowwave rebuild`"
+            "update Slowwave, or run `slowwave rebuild`"
         )
     return Store(root, name, meta)
+
+
+class OutdatedStoreError(ConfigError):
+    """An older version of Slowwave made the store; whoever writes next folds the journal into a new one."""
+
+    def __init__(self, meta: StoreMeta) -> None:
+        super().__init__(OUTDATED)
+        self.meta = meta
+
+
+OUTDATED = (
+    "the store was made by an older version of Slowwave: the next run, edit or start of the server rebuilds it from "
+    "the journal; `slowwave rebuild` does it now"
+)
 
 
 def _meta_of(root: Path, name: str) -> StoreMeta:
@@ -124,14 +141,14 @@ def table_damage(store: Store) -> list[str]:
 
 
 def require_whole(root: Path) -> None:
-    """Read the current generation from end to end; where there is none yet, nothing is wrong.
+    """Read the current generation from end to end; where there is none of this version yet, nothing is wrong.
 
     Raises:
         DamageError: it cannot be opened, or a part of it cannot be read.
     """
     try:
         store = open_store(root)
-    except NotFoundError:
+    except (NotFoundError, OutdatedStoreError):
         return
     if found := table_damage(store):
         raise damaged(root, told(found))

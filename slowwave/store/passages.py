@@ -29,7 +29,7 @@ A journal of before there was such a bound may hold messages of any length.
 
 _SESSION = ["session_id", *OWNER]
 
-IN_ORDER = ["turn_id", "turn_index", *_SESSION]
+IN_ORDER = ["turn_id", "turn_index", "event_time", *_SESSION]
 """Columns of turns that tell their places."""
 
 
@@ -57,7 +57,7 @@ def near_places(turns: pl.DataFrame, *, changed: pl.Series) -> pl.DataFrame:
     """
     place = pl.int_range(pl.len()) + pl.col("before")
     return (
-        turns.sort(*_SESSION, "turn_index")
+        turns.sort(*_SESSION, "turn_index", "event_time", "turn_id")
         .select(
             "turn_id",
             place=place.over(_SESSION),

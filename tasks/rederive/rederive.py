@@ -26,17 +26,16 @@ from slowwave.language.tokens import count_tokens
 from slowwave.lifecycle.retention import fold_usage
 from slowwave.models.prompts import prompt_files
 from slowwave.schemas.derivation import Derivation, Estimate, page
-from slowwave.schemas.report import AWAY, SPENT
+from slowwave.schemas.report import AWAY, SPENT, plain
 from slowwave.schemas.tables import shaped
 from slowwave.settings.tree import Settings
-from slowwave.stages.night.night import open_night, record
-from slowwave.stages.night.report import plain
 from slowwave.store import Store, col, lit, open_store
 from slowwave.whole_file import write_whole
 from tasks.decay import commit_spooled_usage
+from tasks.nightly.night import open_night, record
 from tasks.rederive.difference import compare, find_matches
 from tasks.rederive.replay import COPIED, DECISIONS, MARKS, Rederiving, news_since
-from tasks.step import StageRun, step, steps
+from tasks.step import StageRun, run_logger, step
 
 NONE_THERE = "there is no derivation of this memory: `slowwave rederive` makes one"
 SHARED = ["turn.recorded", "source.recorded"]
@@ -69,7 +68,7 @@ def open_derivation(home: str) -> Iterator[Rederiving]:
                 write_whole(side.root / name, (living.root / name).read_bytes(), mode=0o600)
         with (
             open_workspace(side) as workspace,
-            open_night(str(side.root), dry_run=False, steps=steps()) as night,
+            open_night(str(side.root), dry_run=False) as night,
         ):
             if state is None:
                 started = workspace.clock()
@@ -79,7 +78,7 @@ def open_derivation(home: str) -> Iterator[Rederiving]:
                 workspace.commit(encode(SWITCHED, mark), started)
                 write_state(side, state)
             work = Rederiving(living, night, state)
-            night.steps.logger.info(_cost(work.living_store, work.store, living.settings).line)
+            run_logger().info(_cost(work.living_store, work.store, living.settings).line)
             yield work
 
 
@@ -175,7 +174,7 @@ def switch(home: str, *, dry_run: bool) -> Derivation:
         derived = workspace_of(side, clock=work.clock)
         _refuse_unfinished(living, state, derived.store)
         if not dry_run:
-            commit_spooled_usage(StageRun("switch", work, dry_run=False, steps=steps()))
+            commit_spooled_usage(StageRun("switch", work, dry_run=False))
             derived.commit_plan(use_of(work.store, derived.store))
             work.home.journal.commit(_own_events(derived), now=work.clock())
             work.apply_all()  # a new generation of the store: readers find the old memory until it is whole

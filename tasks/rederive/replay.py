@@ -12,6 +12,7 @@ from slowwave.edits.forget import WHY as DELETED
 from slowwave.edits.resolve import TAKEN_BACK
 from slowwave.home.derivation import DerivationState, write_state
 from slowwave.home.paths import Home
+from slowwave.home.vector_space import compute_vectors
 from slowwave.journal.derivations import in_force, is_statement, last_switch
 from slowwave.journal.lookup import mentioning
 from slowwave.journal.segments import Journal
@@ -19,11 +20,10 @@ from slowwave.progress import progress
 from slowwave.schemas.derivation import CarriedEdit
 from slowwave.schemas.table_parts import Timestamp, nullable
 from slowwave.schemas.tables import REMEMBERED, STATED
-from slowwave.stages.ingest.vector_space import compute_vectors
-from slowwave.stages.night.night import Night
 from slowwave.store import Store, col, open_store
 from slowwave.store.chains import PERSON
 from tasks.frames import Frame
+from tasks.nightly.night import Night
 from tasks.rederive.difference import Matches
 from tasks.step import open_stage, step
 
@@ -103,7 +103,7 @@ def replay_record(work: Rederiving) -> None:
         switch = last_switch(journal, journal.segment_ids())
         for part in journal.portions(waiting):
             events = raw_events(in_force(journal.read(part).events, switch))
-            run.steps.commit(run.workspace, events.select(COPIED), run.now)
+            run.workspace.commit(events.select(COPIED), run.now)
             run.count(**dict(events.group_by("kind").len().sort("kind").iter_rows()))
             work.note(taken=[*work.state.taken, *part], is_whole=False)
             run.report.rows_in += len(part)
@@ -177,7 +177,7 @@ def replay_edits(work: Rederiving, edits: DataFrame[Edits], matched: DataFrame[M
         ids = {f'"{old}"': f'"{new}"' for old, new in _pairs(kept)}
         events = kept.with_columns(pl.col("payload").str.replace_many(ids) if ids else pl.col("payload"))
         copied = pl.concat([brought.select(COPIED), events.select(COPIED)])
-        run.steps.commit(run.workspace, copied, run.now)
+        run.workspace.commit(copied, run.now)
         run.count(**dict(copied.group_by("kind").len().sort("kind").iter_rows()))
         run.report.rows_in = edits.height
         run.reject(NOT_FOUND, edits.height - kept.height)

@@ -58,9 +58,8 @@ def test_prompts_are_named_verb_object_and_version():
     assert [path.name for path in files if not PROMPT_NAME.fullmatch(path.name)] == []
 
 
-PLUMBING = {"call", "commit", "embed_missing", "publish", "publish_page", "run_name", "steps"}
-PLUMBING |= {"open_derivation", "open_stage"}
-"""What a flow calls to run its steps; commit and embedding are tasks of their own inside."""
+PLUMBING = {"call", "publish", "publish_page", "run_name", "open_derivation", "open_night", "open_stage"}
+"""What a flow calls to run its steps."""
 
 
 def test_a_function_that_a_flow_calls_is_a_step_or_a_question_of_yes_and_no():

@@ -33,8 +33,8 @@ def spend_night(told: Connection, home: str, sources: str, crash: Crash | None) 
     from flows.nightly import nightly
     from slowwave.errors import SlowwaveError
     from slowwave.home import core_file
+    from slowwave.home.stage import Stage
     from slowwave.journal.segments import Journal
-    from slowwave.stages.run import Stage
     from slowwave.store import Store
 
     stage_now = ""

@@ -22,8 +22,8 @@ from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.questions import CoverageLine
 from slowwave.schemas.report import NightReport
 from slowwave.schemas.search import Filters
-from slowwave.stages.night.report import night_markdown
 from slowwave.store import Store, open_store
+from tasks.nightly.report import night_markdown
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data" / "samples"

@@ -18,9 +18,9 @@ from slowwave.journal.catalogue import encode
 from slowwave.memory import Memory
 from slowwave.models.embed.choice import open_embedder
 from slowwave.settings.tree import load_settings
-from slowwave.stages.night.night import open_night
 from slowwave.store import Store, create_store, open_store
 from slowwave.whole_file import write_whole
+from tasks.nightly.night import open_night
 from tasks.step import open_stage
 from tests.rows import NOW, events, of_row, one_of_every_kind, row, rows
 

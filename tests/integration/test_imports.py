@@ -20,12 +20,12 @@ from slowwave.errors import InputError, NotFoundError
 from slowwave.home.persons_words import persons_words
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.derivations import in_force
+from slowwave.recording import own_export
+from slowwave.recording.own_events import events_of
 from slowwave.rewrite.byte_scan import files_with
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.moments import day_of, unknown_until
 from slowwave.schemas.tables import KEYS
-from slowwave.stages.ingest import own_export
-from slowwave.stages.ingest.own_events import events_of
 from tests.rows import NOW, OWNER, events, of_row
 from tests.scripted_model import store_of, write_chat, write_settings
 

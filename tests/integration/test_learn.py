@@ -10,7 +10,7 @@ from flows.nightly import nightly
 from slowwave.errors import BudgetError
 from slowwave.home.paths import open_home
 from slowwave.memory import Memory
-from slowwave.stages.night.night import learning_budget
+from tasks.learn import learning_budget
 from tests.integration.test_night_llm import model_of
 from tests.scripted_model import ScriptedModel, store_of, write_settings
 from tests.servers import OllamaServer

@@ -11,7 +11,7 @@ from flows.rebuild import rebuild
 from slowwave.home.workspace import open_workspace
 from slowwave.memory import Memory
 from slowwave.schemas.report import NightReport, StoryPart
-from slowwave.stages.night.report import night_markdown
+from tasks.nightly.report import night_markdown
 from tests.integration.test_night_memory import Night
 from tests.scripted_model import ScriptedModel, store_of
 from tests.servers import OpenAIServer

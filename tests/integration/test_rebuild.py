@@ -20,6 +20,8 @@ from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.store import col, damaged_folders, lit, open_store
 from slowwave.store.conditions import on_disk
+from slowwave.store.generations import OUTDATED
+from slowwave.store.layout import SCHEMA_VERSION
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
 
@@ -196,6 +198,22 @@ def test_a_night_after_a_rebuild_has_nothing_to_do(rebuilt_home):
     assert report.change_count == 0
     assert report.ledger.total.call_count == 0
     assert segments(rebuilt_home) == journal
+
+
+def test_a_store_of_an_older_version_is_named_by_answers_and_rebuilt_by_the_next_night(home):
+    before = tables(home)
+    meta = store_of(home).root / store_of(home).name / "meta.json"
+    meta.write_text(meta.read_text().replace(f'"schema_version": {SCHEMA_VERSION}', '"schema_version": 1'))
+    with Memory(home) as memory:
+        found = memory.search(RATE)
+    assert (found.cells, found.notes) == ([], [OUTDATED])
+    report = nightly.fn(home=str(home), force=False)
+    assert any("older version (1) was rebuilt" in note for note in report.notes)
+    assert {name: rows.height for name, rows in tables(home).items()} == {
+        name: rows.height for name, rows in before.items()
+    }
+    with Memory(home) as memory:
+        assert memory.search(RATE).cells
 
 
 def test_a_dry_rebuild_changes_neither_journal_nor_store(home):

@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -14,16 +14,15 @@ import pytest
 from flows.nightly import nightly
 from slowwave import Memory
 from slowwave.errors import InputError, NotFoundError, TransientError
-from slowwave.home import workspace
-from slowwave.home.lock import recording, writing
+from slowwave.home.lock import writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.segments import Journal
 from slowwave.recall.reader import open_reader
+from slowwave.recording.folding import fold_committed
+from slowwave.recording.parts import Parts
 from slowwave.schemas.results import Recorded
 from slowwave.schemas.search import SearchResult
-from slowwave.stages.ingest.folding import fold_committed
-from slowwave.stages.ingest.parts import Parts
 from slowwave.store import open_store
 from tests import forked
 from tests.integration.recording_process import BATCH, record_until_killed
@@ -93,17 +92,20 @@ def test_what_is_recorded_is_in_the_journal_at_once_and_found_soon(memory: Memor
     ]
 
 
-def test_the_same_message_adds_nothing_and_another_text_takes_its_place(memory: Memory, home: Path):
+def test_the_same_message_adds_nothing_and_only_a_text_that_goes_on_takes_its_place(
+    memory: Memory, home: Path
+):
     memory.record([message(0), message(1)])
     again = memory.record([message(1), message(0), message(2)])
     assert (again.new_count, again.known_count) == (1, 2)
     with Memory(home, records_usage=False) as other:  # which has recorded nothing itself
         found_soon(other, "redis kafka", 3)
         assert other.record([message(0), message(1), message(2)]).new_count == 0
-        assert other.record([message(1, "Redis it is, then.")]).new_count == 1
-        found_soon(other, "then", 1)
+        assert other.record([message(1, "Redis it is. Then we start.")]).new_count == 1
+        found_soon(other, "start", 1)
+        assert other.record([message(1, "Redis"), message(2, "Something else, and longer.")]).new_count == 0
     turns = stored(home)
-    assert turns["content"].to_list() == [TEXTS[0], "Redis it is, then.", TEXTS[2]]
+    assert turns["content"].to_list() == [TEXTS[0], "Redis it is. Then we start.", TEXTS[2]]
     assert turns["turn_index"].to_list() == [0, 1, 2]
     one_call = memory.record([message(3, "Half a"), message(3, "Half a sentence.")])
     assert (one_call.new_count, one_call.left_out) == (1, {"repeated message": 1})
@@ -146,23 +148,7 @@ def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_st
     assert stored(home)["project_id"].to_list() == ["kiln"] * 3
 
 
-def test_a_conversation_that_was_let_go_before_the_store_had_it_goes_on_in_order(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("slowwave.stages.ingest.record.MOST_CONVERSATIONS", 1)
-    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
-    with Memory(home, records_usage=False) as memory:
-        for number in range(3):
-            memory.record([message(number)])
-            memory.record([message(0, session_id=f"other {number}")])
-            assert memory.record([message(number)]).new_count == 0
-        memory.ingest([])
-    turns = stored(home).filter(pl.col("session_id") == "chat")
-    assert turns["content"].to_list() == list(TEXTS)
-    assert turns["turn_index"].to_list() == [0, 1, 2]
-
-
-def test_two_that_record_one_conversation_give_each_message_a_place_of_its_own(home: Path):
+def test_two_that_record_one_conversation_go_on_where_the_other_left_it(home: Path):
     write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
     with Memory(home, records_usage=False) as one, Memory(home, records_usage=False) as other:
         for number in range(6):
@@ -181,7 +167,7 @@ def test_two_that_record_one_conversation_give_each_message_a_place_of_its_own(h
     assert stored(home).equals(before)
 
 
-def test_many_that_record_one_conversation_at_once_wait_for_each_other(home: Path):
+def test_many_that_record_one_conversation_at_once_lose_nothing_and_keep_their_order(home: Path):
     write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
 
     def say(who: str) -> None:
@@ -193,22 +179,11 @@ def test_many_that_record_one_conversation_at_once_wait_for_each_other(home: Pat
         list(pool.map(say, "abc"))
     with Memory(home, records_usage=False) as memory:
         memory.ingest([])
-    turns = stored(home)
-    assert turns["turn_index"].to_list() == [*range(24)]
+    turns = stored(home).sort("turn_index", "event_time")
+    assert turns.height == 24
     for who in "abc":
         own = turns.filter(pl.col("content").str.starts_with(who))["content"].to_list()
         assert own == [f"{who} {number}" for number in range(8)]
-
-
-def test_a_recorder_that_does_not_end_is_told_and_nothing_is_recorded(
-    memory: Memory, home: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("slowwave.home.lock.RECORDING_SECONDS", 0.0)
-    with recording(open_home(home)), pytest.raises(TransientError, match="nothing was recorded") as told:
-        memory.record([message(0)])
-    assert "\n" not in str(told.value)
-    assert open_home(home).journal.segment_ids() == []
-    assert memory.record([message(0)]).new_count == 1
 
 
 def test_without_an_id_the_same_text_at_the_same_time_is_the_same_message(memory: Memory):
@@ -232,27 +207,24 @@ def test_a_message_and_its_transcript_are_one_whichever_comes_first(
     assert "turn.recorded" not in memory.ingest([transcript(tmp_path / "copy.jsonl", *TEXTS)]).counts
 
 
-@pytest.mark.parametrize(
-    "moment", ["before it looks", "while it reads", "while it commits", "while it writes"]
-)
-def test_messages_recorded_beside_an_ingest_of_their_conversation_get_places_of_their_own(
+@pytest.mark.parametrize("moment", ["before it looks", "while it reads", "while it commits"])
+def test_messages_recorded_beside_an_ingest_of_their_conversation_are_there_once_and_in_order(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ):
     """The file has messages 0, 1 and 2; message 1 and one that the file does not have are recorded at that moment."""
     write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
-    with Memory(home, records_usage=False) as other, ThreadPoolExecutor(1) as beside:
-        saying: list[Future[Recorded]] = []
+    with Memory(home, records_usage=False) as other:
+        saying: list[Recorded] = []
 
         def say_beside() -> None:
             if not saying:
-                said = [message(1), message(9, "And what of the ferry?")]
-                saying.append(beside.submit(other.record, said))
-                wait(saying, timeout=0.3 if moment == "while it commits" else None)
+                saying.append(other.record([message(1), message(9, "And what of the ferry?")]))
 
         def spied(owner: object, name: str) -> None:
             real = getattr(owner, name)
 
             def first_say(*given: object, **named: object) -> object:
+                monkeypatch.setattr(owner, name, real)
                 say_beside()
                 return real(*given, **named)
 
@@ -262,19 +234,14 @@ def test_messages_recorded_beside_an_ingest_of_their_conversation_get_places_of_
             say_beside()
         elif moment == "while it reads":
             spied(Parts, "add")
-        elif moment == "while it writes":
-            spied(workspace, "apply_segments")  # what is in the journal keeps nobody waiting
         else:
-            spied(Journal, "commit")  # the places are given: who records waits
+            spied(Journal, "commit")
         with Memory(home, records_usage=False) as memory:
             memory.ingest([transcript(tmp_path / "chat.jsonl", *TEXTS[:3])])
-            saying[0].result()
             memory.ingest([transcript(tmp_path / "chat.jsonl", *TEXTS[:3], "Then we are done.")])
             other.record([message(10, "Good night.")])
             memory.ingest([])
-    turns = stored(home)
-    assert turns["turn_index"].to_list() == [*range(6)]
-    told = turns["content"].to_list()
+    told = stored(home).sort("turn_index", "event_time")["content"].to_list()
     assert [text for text in told if text in (TEXTS[0], TEXTS[2], "Then we are done.")] == [
         TEXTS[0],
         TEXTS[2],
@@ -328,7 +295,7 @@ def test_the_next_ingest_cuts_what_was_recorded_once_and_a_night_makes_memories_
     assert memory.ingest([]).counts == {"chunk.cut": 1}
     chunks = open_store(home / "store").rows("chunks").sort("recorded_at")
     assert [len(ids) for ids in chunks["turn_ids"]] == [2, 3]  # the second with the overlap before it
-    memory.record([message(1, "Redis it is, after all.")])
+    memory.record([message(1, "Redis it is. After all.")])
     assert memory.ingest([]).counts == {"chunk.cut": 1}
     nightly.fn(home=str(home), force=True)
     assert memory.cells(limit=10).total > 0
@@ -359,7 +326,7 @@ def test_what_waited_for_a_writer_is_taken_in_after_it(home: Path):
 
 def test_a_rebuild_gives_the_same_turns(memory: Memory, home: Path):
     memory.record([message(0), message(1)])
-    memory.record([message(1, "Redis it is, then.")])
+    memory.record([message(1, "Redis it is. Then.")])
     memory.ingest([])
     before = stored(home)
     from flows.rebuild import rebuild

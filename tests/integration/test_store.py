@@ -577,7 +577,7 @@ def test_no_store_is_not_found(tmp_path: Path):
         open_store(tmp_path)
 
 
-def test_a_store_of_another_schema_asks_for_a_rebuild(store: Store):
+def test_a_store_of_a_newer_schema_asks_for_an_update(store: Store):
     path = store.root / store.name / "meta.json"
     meta = json.loads(path.read_text())
     path.write_text(json.dumps({**meta, "schema_version": meta["schema_version"] + 1}))

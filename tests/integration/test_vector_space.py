@@ -10,6 +10,7 @@ import pytest
 from flows.ingest import ingest
 from flows.rebuild import rebuild
 from slowwave import Memory
+from slowwave.home import vector_space
 from slowwave.home.paths import open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.workspace import open_workspace
@@ -17,7 +18,6 @@ from slowwave.models.embed.batches import BatchEmbedder
 from slowwave.models.embed.relevance import guessed_relevance
 from slowwave.models.embed.space import base_id_of, base_of
 from slowwave.recall.reader import open_reader
-from slowwave.stages.ingest import vector_space
 from slowwave.store import EMBEDDER_OF, Store
 from tests.scripted_model import store_of, tables, write_chat, write_settings
 

@@ -4,9 +4,8 @@ import polars as pl
 import pytest
 
 from slowwave.journal.catalogue import CATALOGUE
-from slowwave.schemas.report import AWAY, NightReport, StageReport, StoryPart
-from slowwave.stages.night.report import closings, night_headline
-from slowwave.stages.night.sentences import KINDS, night_story
+from slowwave.schemas.report import AWAY, NightReport, StageReport, StoryPart, closings, night_headline
+from tasks.nightly.story import KINDS, night_story
 from tests.rows import row, rows
 
 Said = tuple[str, dict[str, object]]

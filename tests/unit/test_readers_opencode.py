@@ -15,9 +15,9 @@ from slowwave.readers.detect import read_path, source_hash
 from slowwave.readers.files import state_of
 from slowwave.readers.folders import find_sources
 from slowwave.readers.reading import source_of, to_parts, whole
+from slowwave.recording.record import _messages
 from slowwave.schemas.requests import RecordRequest, RecordTurn
 from slowwave.settings.readers import ReaderSettings
-from slowwave.stages.ingest.record import _messages
 
 TEXT = "id TEXT PRIMARY KEY, {}, time_created INTEGER, time_updated INTEGER, data TEXT"
 TABLES = {

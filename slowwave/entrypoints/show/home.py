@@ -8,13 +8,12 @@ from rich.table import Column
 from slowwave.entrypoints.show.answer import FIRST_STEPS
 from slowwave.entrypoints.show.terminal import ago, counts_table, flat, number, results, shown_bytes, table
 from slowwave.schemas.moments import day_of
+from slowwave.schemas.report import forgetting_line
 from slowwave.schemas.results import Night, Pending, QuarantinedChunk, Status
 
 
 def show_status(status: Status, *, now: datetime) -> None:
     """The status as tables."""
-    from slowwave.stages.night.report import forgetting_line  # with it comes Polars
-
     console = results()
     console.print(f"home      {flat(status.home)}", soft_wrap=True)
     if not status.has_memory:

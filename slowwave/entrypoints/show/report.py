@@ -8,8 +8,7 @@ from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import flat, number, results, table
 from slowwave.journal.catalogue import title_of
-from slowwave.schemas.report import NightReport, StageReport
-from slowwave.stages.night.report import closings, headline, night_headline, spent
+from slowwave.schemas.report import NightReport, StageReport, closings, headline, night_headline, spent
 
 EXAMPLES = 8
 

@@ -12,22 +12,41 @@ import polars as pl
 
 from slowwave.home.core_memory import write_core
 from slowwave.home.kept_out import without_erased_cells, without_erased_turns
+from slowwave.home.stage import Stage
 from slowwave.home.topic_counts import topic_counts
 from slowwave.readers.bounds import Counts, with_possible_times
 from slowwave.readers.exports.own import Batch, read_own
 from slowwave.readers.exports.own_lines import TABLE_OF
 from slowwave.readers.files import named
+from slowwave.recording.own_events import events_of
+from slowwave.recording.places import Places
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import KEYS, OWNER
 from slowwave.schemas.text_columns import is_reference
-from slowwave.stages.ingest.own_events import events_of
-from slowwave.stages.ingest.places import Places
-from slowwave.stages.run import Stage
+from slowwave.store import Store
 
 KNOWN: Final = "here already"
 DELETED: Final = "deleted by a person"
 LOOSE: Final = "about a memory that is not here"
+
+
+def unknown(run: Stage, table: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows that the home does not have, in the order of the file, each key once."""
+    key = KEYS[table]
+    once = rows.unique(key, keep="first", maintain_order=True)
+    here = run.store.by_key(table, once[key], [key])
+    new = once.join(here, on=key, how="anti", maintain_order="left")
+    run.reject(KNOWN, rows.height - new.height)
+    return new
+
+
+def undeleted(root: Path, store: Store, rows: pl.DataFrame) -> pl.DataFrame:
+    """Memories without those that a person deleted or erased in the home at `root`, under another id too."""
+    dead = store.rows("tombstones", ["cell_id", *OWNER, "content_hash"])
+    kept = rows.join(dead, on="cell_id", how="anti", maintain_order="left")
+    kept = kept.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
+    return without_erased_cells(root, store, kept)
 
 
 class OwnImport:
@@ -51,7 +70,7 @@ class OwnImport:
         for batch in read_own(self._path, counts, bounds=self._run.settings.readers):
             self._run.report.rows_in += batch.rows.height
             rows = self._owned(batch)
-            rows = self._possible(self._standing(batch.kind, self._unknown(batch.kind, rows)))
+            rows = self._possible(self._standing(batch.kind, unknown(self._run, TABLE_OF[batch.kind], rows)))
             if batch.kind == "memory":
                 self._taken.update(rows["cell_id"])
                 self._run.show(rows["content"])
@@ -97,16 +116,6 @@ class OwnImport:
         self._places.count_late(rows.filter(is_late).height)
         return possible
 
-    def _unknown(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows that this home does not have, in the order of the file, each key once."""
-        store, key = self._run.store, KEYS[TABLE_OF[kind]]
-        once = rows.unique(key, keep="first", maintain_order=True)
-        new = once.join(
-            store.by_key(TABLE_OF[kind], once[key], [key]), on=key, how="anti", maintain_order="left"
-        )
-        self._run.reject(KNOWN, rows.height - new.height)
-        return new
-
     def _standing(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows that nothing here speaks against, and whose memories are here."""
         kept = self._not_deleted(kind, rows)
@@ -126,10 +135,7 @@ class OwnImport:
     def _not_deleted(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
         store = self._run.store
         if kind == "memory":
-            dead = store.rows("tombstones", ["cell_id", *OWNER, "content_hash"])
-            rows = rows.join(dead, on="cell_id", how="anti", maintain_order="left")
-            rows = rows.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
-            return without_erased_cells(self._run.settings.home, store, rows)
+            return undeleted(self._run.settings.home, store, rows)
         if kind == "turn":
             return without_erased_turns(self._run.settings.home, store, rows)
         if kind == "edge":
@@ -154,7 +160,7 @@ class OwnImport:
             return
         run.count(**dict(events.group_by("kind", maintain_order=True).len().iter_rows()))
         if not run.report.dry_run:
-            run.steps.commit(run.workspace, events, run.now)
+            run.workspace.commit(events, run.now)
 
     def _finish(self) -> None:
         """Counts the topics of which other memories live here than there, and writes core memory where lines came.

@@ -5,33 +5,35 @@ adds none twice, and one that went away takes nothing with it. So nothing is kep
 """
 
 import math
+import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from slowwave.errors import BusyError, ConfigError, NotFoundError, TransientError
 from slowwave.home.paths import Home
-from slowwave.home.workspace import Clock, open_workspace
+from slowwave.home.stage import optimize
+from slowwave.home.workspace import Clock, open_workspace, wall_clock
 from slowwave.readers.files import state_of
 from slowwave.readers.folders import find_sources
+from slowwave.readers.places import files_of, known_places
+from slowwave.recording.ingest import ingest
+from slowwave.recording.turns import ERASED
 from slowwave.schemas.report import UNREADABLE, StageReport, WatchReport
+from slowwave.schemas.results import FoundSource
 from slowwave.settings.tree import Settings
 from slowwave.settings.watch import WatchSettings
-from slowwave.stages.ingest.alone import ingest_alone
-from slowwave.stages.ingest.discover import discover
-from slowwave.stages.ingest.ingest import CHANGED
-from slowwave.stages.ingest.parts import ERASED
-from slowwave.stages.run import optimize
 
 Told = Callable[[StageReport], None]
 
-TOLD = (UNREADABLE, CHANGED, ERASED)
+TOLD = (UNREADABLE, ERASED)
 """Reasons that a watch counts; what is no turn in a file would be counted at each of its changes."""
 
 MOST_NOTES = 100
@@ -93,7 +95,7 @@ class _Watch:
         """Take in these files; where that has to wait, as while a night writes, they wait for the next look."""
         try:
             names = [str(path) for path in paths]
-            report = ingest_alone(self.home, names, dry_run=False, are_found=True, clock=clock)
+            report = ingest(self.home, names, dry_run=False, are_found=True, clock=clock)
         except NotFoundError:  # one of them went away just now: the next look knows
             return None
         except TransientError as error:
@@ -136,6 +138,30 @@ class _Watch:
             rejected=dict(self.rejected),
             notes=[*self.notes],
         )
+
+
+def discover(environment: Mapping[str, str] | None = None, user: Path | None = None) -> list[FoundSource]:
+    """The places of agents that hold something to read, in a fixed order, with their files."""
+    found = []
+    for place in known_places(os.environ if environment is None else environment, user or Path.home()):
+        paths, sizes, newest = [], 0, 0.0
+        for path in files_of(place):
+            with suppress(OSError):
+                state = path.stat()
+                paths.append(path)
+                sizes, newest = sizes + state.st_size, max(newest, state.st_mtime)
+        if paths:
+            found.append(
+                FoundSource(
+                    source=place.source,
+                    place=str(place.folder),
+                    file_count=len(paths),
+                    byte_count=sizes,
+                    newest_at=datetime.fromtimestamp(newest, UTC),
+                    paths=tuple(paths),
+                )
+            )
+    return found
 
 
 def watch(
@@ -200,3 +226,35 @@ def _alone(home: Home) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+class Sources:
+    """The methods of `Memory` for what agents keep on this machine: found, and followed as it grows."""
+
+    _home: Home
+
+    def discover(self) -> list[FoundSource]:
+        """The places of coding agents on this machine that hold something to read, with their files; reads none."""
+        return discover()
+
+    def watch(
+        self,
+        sources: Sequence[str | Path] = (),
+        *,
+        stop: threading.Event | None = None,
+        told: Told | None = None,
+        began: Callable[[], None] | None = None,
+    ) -> WatchReport:
+        """Follow files and folders as they grow, or else what `discover` finds, until `stop` is set or Ctrl-C.
+
+        Changed files are taken in once they have settled (settings `watch`); `told` gets the report of each ingest.
+        While someone else writes the store, they wait. `began` is called once nothing refuses the watch any more.
+
+        Raises:
+            NotFoundError: a named path does not exist.
+            BusyError: another watch follows files into this home.
+        """
+        paths = [Path(source) for source in sources]
+        return watch(
+            self._home, paths, stop=stop or threading.Event(), clock=wall_clock, told=told, began=began
+        )

@@ -1,13 +1,28 @@
-"""Chunks of turns that were recorded one by one: cut with the next ingest, when more of a conversation is there."""
+"""Chunks of new turns; those of turns that were recorded one by one are cut with the next ingest.
+
+A chunk a message would be read alone, so they wait until more of their conversation is there.
+"""
 
 import polars as pl
 
+from slowwave.home.stage import Stage
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.schemas.tables import shaped
-from slowwave.stages.ingest.record import RECORDED
-from slowwave.stages.run import Stage
+from slowwave.settings.groups import ChunkSettings
 from slowwave.store import col, lit
+
+RECORDED = "recorded"
+"""`source_id` of turns that were recorded one by one, and not read from a file."""
+
+
+def chunks_of(turns: pl.DataFrame, *, new_turn_ids: pl.Series, settings: ChunkSettings) -> pl.DataFrame:
+    """Rows of `chunk.cut` for new turns; the others are of the same conversations, and may come before them."""
+    overlap = settings.overlap_tokens
+    context = with_overlap(turns, new_turn_ids=new_turn_ids, overlap_tokens=overlap)
+    cut = cut_chunks(context, window_tokens=settings.window_tokens, overlap_tokens=overlap)
+    pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
+    return shaped(pending, CATALOGUE["chunk.cut"].payload)
 
 
 def cut_recorded(run: Stage) -> None:
@@ -15,15 +30,12 @@ def cut_recorded(run: Stage) -> None:
     uncut = _uncut(run)
     if uncut.is_empty():
         return
-    settings = run.settings.chunks
     turns = run.store.having("turns", "session_id", uncut["session_id"].unique())
     until_now = turns.filter(pl.col("recorded_at") <= run.now)
-    context = with_overlap(until_now, new_turn_ids=uncut["turn_id"], overlap_tokens=settings.overlap_tokens)
-    cut = cut_chunks(context, window_tokens=settings.window_tokens, overlap_tokens=settings.overlap_tokens)
-    pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
     counted = uncut.group_by("session_id", maintain_order=True).len()
     run.show(counted.select(pl.format("recorded: {} turns of {}", "len", "session_id")).to_series())
-    run.commit({"chunk.cut": shaped(pending, CATALOGUE["chunk.cut"].payload)})
+    cut = chunks_of(until_now, new_turn_ids=uncut["turn_id"], settings=run.settings.chunks)
+    run.commit({"chunk.cut": cut})
 
 
 def _uncut(run: Stage) -> pl.DataFrame:

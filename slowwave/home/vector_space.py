@@ -12,6 +12,8 @@ import polars as pl
 
 from slowwave.errors import TransientError
 from slowwave.home.spaces import newest_fit, wanted_space
+from slowwave.home.stage import Stage
+from slowwave.home.workspace import refresh_vectors
 from slowwave.journal.catalogue import rows_of
 from slowwave.language.intents import EXEMPLARS
 from slowwave.models.embed.protocol import Embedder
@@ -25,7 +27,6 @@ from slowwave.models.embed.space import (
     unit_without_common,
 )
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT
-from slowwave.stages.run import Stage
 from slowwave.store import Store, copy_store, filling
 
 FITTED = ("turns", "cells")
@@ -81,7 +82,7 @@ def _switch(run: Stage, base: Embedder, known: dict[str, Vectors]) -> None:
         work.embedder = wanted
         return
     with filling(copy_store(work.store, embedder_id=wanted.embedder_id)) as fresh:
-        done = run.steps.embed_all(fresh, wanted)
+        done = refresh_vectors(fresh, wanted)
         fresh.make_current()
     fresh.hold_tables()
     run.store = work.store = fresh

@@ -1,31 +1,34 @@
-"""Places that a report names: the first of each reason, and how many more there are."""
+"""Sentences about files and their lines that a report shows: the first of each reason, and how many more there are."""
 
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
+from slowwave.home.stage import Stage
+from slowwave.readers.bounds import Counts
 from slowwave.readers.files import named
-from slowwave.stages.run import Stage
 
 
 class Places:
-    """Sentences about files and their lines, of which a report shows so many for each reason."""
+    """The places that were named so far."""
 
     def __init__(self, run: Stage) -> None:
         self._run = run
-        self._told: Counter[str] = Counter()
+        self._most = run.settings.readers.shown_places
+        self._named: Counter[str] = Counter()
         self._late_count = 0
 
     def tell(self, reason: str, text: str) -> None:
         """Notes a sentence, or counts it where the report has enough for its reason."""
-        self._told[reason] += 1
-        if self._told[reason] <= self._run.settings.readers.shown_places:
+        self._named[reason] += 1
+        if self._named[reason] <= self._most:
             self._run.note(text)
 
-    def tell_redacted(self, path: Path, redacted: Mapping[str, int]) -> None:
-        """Notes which secrets of a file were redacted, by their kinds, if there were any."""
-        if redacted:
-            secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(redacted.items()))
+    def tell_of(self, path: Path, counts: Counts) -> None:
+        """Names what was over a bound in a part of a file, and the secrets that were redacted, by their kinds."""
+        for reason, text in counts.excesses:
+            self.tell(reason, f"{named(str(path))}: {text}")
+        if counts.redacted:
+            secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.redacted.items()))
             text = f"secrets redacted in {named(path.name)} before anything was stored: {secrets}"
             self.tell("file with secrets redacted", text)
 
@@ -41,7 +44,6 @@ class Places:
                 f"dated in the future, or by a clock that was never set: {self._late_count:,} of the texts, whose day "
                 f"counts as unknown (readers.ahead_hours allows {hours:g})"
             )
-        most = self._run.settings.readers.shown_places
-        for reason, number in self._told.items():
-            if number > most:
-                self._run.note(f"{number - most:,} more: {reason}")
+        for reason, number in self._named.items():
+            if number > self._most:
+                self._run.note(f"{number - self._most:,} more: {reason}")

@@ -1,8 +1,9 @@
-"""A new store beside the living one: from the journal alone, or with the vectors of another embedder."""
+"""A new store in place of the living one: from the journal alone, or with the vectors of another embedder."""
 
 import time
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from typing import NamedTuple
 
 import polars as pl
 
@@ -12,13 +13,12 @@ from slowwave.home.lock import rewriting
 from slowwave.home.paths import Home, open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.stored_embedder import base_embedder
-from slowwave.home.workspace import new_store, wall_clock
+from slowwave.home.workspace import apply_pending, new_store, refresh_vectors, wall_clock
 from slowwave.models.embed.choice import open_embedder
 from slowwave.models.embed.protocol import Embedder
 from slowwave.models.embed.space import base_id_of, base_of
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import KEYS, TABLES
-from slowwave.stages.run import Steps
 from slowwave.store import (
     Store,
     clear_root,
@@ -30,94 +30,98 @@ from slowwave.store import (
     table_damage,
     told,
 )
+from tasks.step import step
 
 RESTORE = (
     "what these held is left out: `slowwave doctor` says how to mend each; then run `slowwave rebuild` again"
 )
-
-TOLD = 20
+TORN = "file in the journal that is not a whole segment"
+GONE = "segment that is gone from the journal"
+SHOWN = 20
 """Files of the journal that the notes list."""
 
 
-def rebuild_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
+class Living(NamedTuple):
+    """The living store where it can be opened at all, its segments, and what is wrong with it."""
+
+    store: Store | None
+    segments: set[str]
+    damage: list[str]
+
+
+@step
+def rebuild_store(home: str, *, dry_run: bool) -> StageReport:
     """Folds the whole journal into a new store, with the embedder of the living store where that can be told.
 
     Nothing of the living store is needed. One that is damaged, or holds what the journal lost, is moved away whole.
     """
     with rewriting(where := open_home(home)):
-        living, damage = _open_living(where)
-        embedder, note = _embedder(where, living)
+        living = _open_living(where)
+        embedder, note = _embedder(where, living.store)
         report = StageReport(stage="rebuild", dry_run=dry_run, notes=[note])
-        return _make_store(where, living, embedder, report, steps, damage=damage)
+        return _make_store(where, living, embedder, report)
 
 
-def reembed_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
+@step
+def reembed_store(home: str, *, dry_run: bool) -> StageReport:
     """Folds the whole journal into a new store, with vectors of the embedder that the settings name."""
     with rewriting(where := open_home(home)):
         embedder, note = open_embedder(where.settings.embedding)
         report = StageReport(stage="reembed", dry_run=dry_run, notes=[note])
-        living = open_store(where.store_root)
-        living.require_tables()
-        if base_id_of(living.meta.embedder_id) != (embedder.embedder_id if embedder else ""):
-            return _make_store(where, living, embedder, report, steps)
+        store = open_store(where.store_root)
+        store.require_tables()
+        if base_id_of(store.meta.embedder_id) != (embedder.embedder_id if embedder else ""):
+            return _make_store(where, Living(store, store.applied_segments(), []), embedder, report)
         report.is_skipped = True
         report.notes.append("the store's vectors are of this embedder already")
         return report
 
 
-def _make_store(
-    home: Home,
-    living: Store | None,
-    embedder: Embedder | None,
-    report: StageReport,
-    steps: Steps,
-    *,
-    damage: Sequence[str] = (),
-) -> StageReport:
+def _make_store(home: Home, living: Living, embedder: Embedder | None, report: StageReport) -> StageReport:
     """Makes the new store and switches to it; a dry run only compares it with the living one."""
     started = time.monotonic()
     with filling(_fresh_store(home, embedder)) as fresh:
-        problems = steps.fold(home, fresh)
-        report.notes += [f"skipped in the journal: {problem}" for problem in problems[:TOLD]]
-        report.notes += [f"and {len(problems) - TOLD} more files"] if len(problems) > TOLD else []
+        torn = [f"{problem.path.name} ({problem.reason})" for problem in apply_pending(home.journal, fresh)]
         if embedder is not None:  # the journal says which fit its vectors are of
             embedder = wanted_space(home, fresh, base_of(embedder))
             fresh.name_space(embedder.embedder_id)
         segment_ids, applied = home.journal.segment_ids(), fresh.applied_segments()
-        held = _segments_of(living) - applied
+        held = living.segments - applied
         # gone is one that others name, or the living store holds, and that has no file
-        lost = sorted({*home.journal.missing(), *held} - {*applied, *segment_ids})
-        report.notes += [f"gone from the journal: {', '.join(lost[:TOLD])}{_more(lost)}"] if lost else []
-        report.notes += [RESTORE] if problems or lost else []
-        report.rejected["segment that is gone from the journal"] = len(lost)
+        gone = sorted({*home.journal.missing(), *held} - {*applied, *segment_ids})
         report.rows_in = len(segment_ids)
-        report.rejected["file in the journal that is not a whole segment"] = len(problems)
-        if living is not None and not damage:
-            report.notes += _differences(living, fresh)
+        report.rejected = {why: len(files) for why, files in ((TORN, torn), (GONE, gone)) if files}
+        report.notes += [f"skipped in the journal: {_listed(torn)}"] if torn else []
+        report.notes += [f"gone from the journal: {_listed(gone)}"] if gone else []
+        report.notes += [RESTORE] if torn or gone else []
+        if living.store is not None and not living.damage:
+            report.notes += _differences(living.store, fresh)
         if not report.dry_run:
-            done = steps.embed_all(fresh, embedder)
+            if failed := refresh_vectors(fresh, embedder).get("failed", 0):
+                report.rejected["text that the embedder refused"] = failed
             report.counts = {f"rows of {table}": fresh.count(table) for table in TABLES if fresh.count(table)}
-            report.rejected["text that the embedder refused"] = done.get("failed", 0)
-            report.notes += _switch(home, fresh, damage, held)
-        elif damage:
-            report.notes.append(f"the store is damaged ({told(damage)}) and would be moved away")
-    report.rejected = {reason: number for reason, number in report.rejected.items() if number}
+            report.notes += _switch(home, fresh, living.damage, held)
+        elif living.damage:
+            report.notes.append(f"the store is damaged ({told(living.damage)}) and would be moved away")
     report.seconds = round(time.monotonic() - started, 3)
     return report
 
 
-def _open_living(home: Home) -> tuple[Store | None, list[str]]:
-    """The living store where it can be opened at all, and what is wrong with it."""
+def _open_living(home: Home) -> Living:
     try:
-        living = open_store(home.store_root)
+        store = open_store(home.store_root)
+        damage = table_damage(store)
     except NotFoundError:
         # nothing to compare with: the journal is all that a rebuild needs
-        return None, ["no pointer names a generation"] if has_remains(home.store_root) else []
+        return Living(None, set(), ["no pointer names a generation"] if has_remains(home.store_root) else [])
     except DamageError as error:
-        return None, [error.what]
+        return Living(None, set(), [error.what])
     except ConfigError:
-        return None, []  # whole, and of another version
-    return living, table_damage(living)
+        return Living(None, set(), [])  # whole, and of another version
+    try:
+        return Living(store, store.applied_segments(), damage)
+    except DamageError:
+        return Living(store, set(), damage)  # it cannot say what it holds
 
 
 def _embedder(home: Home, living: Store | None) -> tuple[Embedder | None, str]:
@@ -131,7 +135,7 @@ def _embedder(home: Home, living: Store | None) -> tuple[Embedder | None, str]:
 
 
 def _fresh_store(home: Home, embedder: Embedder | None) -> Store:
-    """A new generation beside whatever lies in the store's folder, or stands in its place.
+    """A new generation in the store's folder, whatever else lies there, or in its place.
 
     Raises:
         ConfigError: the folder cannot be written.
@@ -146,16 +150,9 @@ def _fresh_store(home: Home, embedder: Embedder | None) -> Store:
         ) from error
 
 
-def _more(names: Sequence[str]) -> str:
-    return f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
-
-
-def _segments_of(living: Store | None) -> set[str]:
-    """The segments that the living store says it holds; none where it cannot say."""
-    try:
-        return living.applied_segments() if living is not None else set()
-    except DamageError:
-        return set()
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"
 
 
 def _switch(home: Home, fresh: Store, damage: Sequence[str], held: Collection[str]) -> list[str]:
@@ -185,20 +182,17 @@ def _switch(home: Home, fresh: Store, damage: Sequence[str], held: Collection[st
 def _differences(living: Store, fresh: Store) -> list[str]:
     """Differences between the living store and the new one, a line a table; none when they are the same."""
     notes = []
-    for table in TABLES:
-        key = KEYS[table]
+    for table, key in KEYS.items():
         old, new = living.rows(table).sort(key), fresh.rows(table).sort(key)
         if old.equals(new):
             continue
-        common = old.join(new, on=key, how="semi").height
+        one, other = (
+            rows.join(others, on=key, how="semi", maintain_order="left")
+            for rows, others in ((old, new), (new, old))
+        )
+        differs = [one[name].ne_missing(other[name]) for name in one.columns]
         notes.append(
-            f"{table}: {new.height - common} rows that the store lacked, {old.height - common} that the journal "
-            f"does not know, {common - _same_rows(old, new)} that differ"
+            f"{table}: {new.height - one.height} rows that the store lacked, {old.height - one.height} that the "
+            f"journal does not know, {pl.select(pl.any_horizontal(differs)).to_series().sum()} that differ"
         )
     return notes
-
-
-def _same_rows(old: pl.DataFrame, new: pl.DataFrame) -> int:
-    texts = [pl.col(name).list.join("\x1f") for name, kind in old.schema.items() if isinstance(kind, pl.List)]
-    flat_old, flat_new = old.with_columns(texts), new.with_columns(texts)
-    return flat_old.join(flat_new, on=flat_old.columns, how="semi", nulls_equal=True).height

@@ -1,0 +1,243 @@
+"""Recording messages as they are said: durable at once, in one segment of the journal, without a lock.
+
+A message goes the same way as one of a transcript (`to_parts`): injected memory and secrets are left out, and its id is
+made from the same parts, so that recording it again, or taking in its transcript later, adds nothing. The store gets it
+some seconds later (`folding.py`), the next ingest cuts its chunks (`chunks.py`), the next night extracts.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from slowwave.home.kept_out import without_erased_turns
+from slowwave.home.swept import keep_fresh
+from slowwave.ingest.redact.known import Known
+from slowwave.ingest.redact.names import safe_path
+from slowwave.journal.catalogue import encode
+from slowwave.journal.lookup import of_kind
+from slowwave.readers.agents.opencode import opencode_identity
+from slowwave.readers.bounds import Counts, with_possible_times
+from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
+from slowwave.recall.reader import Reader
+from slowwave.recording.chunks import RECORDED
+from slowwave.recording.turns import ERASED, STORED, takes_over
+from slowwave.schemas.identity import content_hash
+from slowwave.schemas.requests import RecordRequest, RecordTurn
+from slowwave.schemas.results import Recorded
+from slowwave.schemas.tables import OWNER
+from slowwave.settings.groups import ScopeSettings
+from slowwave.settings.projects import project_of
+from slowwave.store import Store, col, lit
+
+OPENCODE = "opencode"
+"""The client whose transcript is a database, in which other things than its ids stand for a message."""
+
+ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant"}
+
+MOST_CONVERSATIONS = 200
+"""Conversations whose secrets are known: of more the oldest are forgotten."""
+
+WAITING = [*STORED, "content"]
+MOST_WAITING = 1_000
+"""Turns from which on those that the store has by now are let go."""
+
+Row = dict[str, Any]
+
+
+class Recorder:
+    """Records messages for one process; its threads take turns."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._lock = threading.Lock()
+        self._secrets: dict[str, Known] = {}
+        self._waiting: dict[str, Row] = {}
+        """Turns that were recorded, here or elsewhere, and that the store may not have yet, by id: `WAITING`."""
+        self._version = ("", -1)
+        self._read: dict[str, dict[str, Row]] = {}
+        """The stored turns of conversations, by id, at that generation and version of the table: `STORED`."""
+        self._looked_to = ""
+        """The last segment of the journal that was looked at."""
+        self._own: set[str] = set()
+        """Segments that were committed here since that look."""
+
+    def record(self, request: RecordRequest, *, now: datetime) -> Recorded:
+        """Commit the messages as turns, as `Memory.record` says."""
+        reader, counts, bounds = self._reader, Counts(), self._reader.settings.readers
+        owner = reader.into(request.project, is_new=request.new_project).settings.owner
+        if request.project is not None:  # whatever project their conversation or their folder has
+            owner = owner.model_copy(update={"project_from": "setting"})
+        source = Source("conversation", RECORDED, safe_path(request.client) or RECORDED)
+        told = self._secrets_of(turn.session_id for turn in request.turns)
+        messages = _messages(request, counts, now)
+        read = whole(
+            to_parts(messages, source=source, kind=RECORDED, counts=counts, bounds=bounds, told=told)
+        )
+        turns, is_late = with_possible_times(read.turns, now=now, bounds=bounds)
+        with self._lock:
+            store = reader.current()
+            kept = without_erased_turns(reader.home.root, store, turns) if store is not None else turns
+            new = self._new(store, kept, owner)
+            if new.height:
+                keep_fresh(reader.home, now=now)
+                self._commit(new, now=now)
+        erased = turns.height - kept.height
+        return Recorded(
+            turn_ids=kept["turn_id"].to_list(),
+            new_count=new.height,
+            known_count=kept.height - new.height,
+            left_out=read.skipped | ({ERASED: erased} if erased else {}),
+            redacted=read.redacted,
+            undated_count=new["turn_id"].is_in(turns.filter(is_late)["turn_id"].implode()).sum(),
+        )
+
+    def _secrets_of(self, session_ids: Iterable[str]) -> dict[str, Known]:
+        """The secrets that these conversations showed while this process recorded them."""
+        with self._lock:
+            named = {one: self._secrets.pop(one, Known()) for one in dict.fromkeys(session_ids)}
+            self._secrets |= named
+            for oldest in list(self._secrets)[: -max(MOST_CONVERSATIONS, len(named))]:
+                del self._secrets[oldest]
+        _recall_last(self._reader.current(), named)
+        return named
+
+    # A call has a few rows: plain Python takes a tenth of the time of frames, and this is the hot path.
+
+    def _new(self, store: Store | None, turns: pl.DataFrame, owner: ScopeSettings) -> pl.DataFrame:
+        """Turns that are not known, or go on there, behind those of their conversation, with their owner."""
+        known = self._known(store, turns["session_id"].unique(maintain_order=True).to_list())
+        last: dict[str, Row] = {}
+        for row in known.values():
+            if row["turn_index"] >= last.get(row["session_id"], row)["turn_index"]:
+                last[row["session_id"]] = row
+        rows: list[Row] = []
+        for row in turns.iter_rows(named=True):
+            before = known.get(row["turn_id"])
+            if before is not None and not self._takes_over(store, row, before):
+                continue
+            other = last.get(row["session_id"])
+            project = owner.project_id
+            if owner.project_from != "setting" and other is not None:
+                project = other["project_id"]
+            elif owner.project_from != "setting" and row["cwd"]:
+                project = project_of(owner, row["cwd"])
+            behind = other["turn_index"] + 1 if other is not None else 0
+            place = behind if before is None else before["turn_index"]
+            own = {"user_id": owner.user_id, "project_id": project, "scope": owner.scope}
+            rows.append({**row, **own, "turn_index": place})
+            if before is None:
+                last[row["session_id"]] = rows[-1]
+        return pl.DataFrame(rows, schema={**turns.schema, **dict.fromkeys(OWNER, pl.String)})
+
+    def _takes_over(self, store: Store | None, row: Row, before: Row) -> bool:
+        """Return whether a text takes the place of the stored one of its message."""
+        if row["content_hash"] == before["content_hash"]:
+            return False
+        text = before.get("content")
+        if text is None and store is not None:
+            (text,) = store.rows_on_disk("turns", ["content"], col("turn_id") == lit(row["turn_id"]))[
+                "content"
+            ]
+        return takes_over(row["content"], text or "")
+
+    def _known(self, store: Store | None, session_ids: Sequence[str]) -> dict[str, Row]:
+        """The turns of conversations that are stored or wait for it, by id, each as it was said last."""
+        self._look(store)
+        stored: dict[str, Row] = {}
+        if store is not None:
+            version = (store.name, store.version_of("turns"))
+            if version != self._version:
+                self._version, self._read = version, {}
+            if unread := [one for one in session_ids if one not in self._read]:
+                self._read |= {one: {} for one in unread}
+                rows = store.rows_on_disk("turns", STORED, col("session_id").isin(unread))
+                for row in rows.iter_rows(named=True):
+                    self._read[row["session_id"]][row["turn_id"]] = row
+            for one in session_ids:
+                stored |= self._read[one]
+            self._let_go(stored)
+            if len(self._waiting) > MOST_WAITING:
+                there = store.by_key("turns", self._waiting, ["turn_id", "content_hash"])
+                self._let_go({row["turn_id"]: row for row in there.iter_rows(named=True)})
+        waiting = {one: row for one, row in self._waiting.items() if row["session_id"] in session_ids}
+        return stored | waiting
+
+    def _let_go(self, stored: Mapping[str, Row]) -> None:
+        for turn_id in stored.keys() & self._waiting.keys():
+            if stored[turn_id]["content_hash"] == self._waiting[turn_id]["content_hash"]:
+                del self._waiting[turn_id]
+
+    def _look(self, store: Store | None) -> None:
+        """Take over what others recorded since the last look, and no writer has put into the store yet."""
+        journal, looked_to = self._reader.home.journal, self._looked_to
+        there = journal.segment_ids_after(looked_to) if looked_to else journal.segment_ids()
+        new = [segment_id for segment_id in there if segment_id not in self._own]
+        done = store.applied_segments() if store is not None and new else set()
+        for portion in journal.portions([segment_id for segment_id in new if segment_id not in done]):
+            turns = of_kind(journal.read(portion).events, "turn.recorded")
+            self._wait_for(turns)
+        if there:
+            self._looked_to, self._own = there[-1], set()
+
+    def _commit(self, turns: pl.DataFrame, *, now: datetime) -> None:
+        segment = self._reader.home.journal.commit(encode("turn.recorded", turns), now=now)
+        self._own |= {segment.segment_id} if segment is not None else set()
+        self._wait_for(turns)
+
+    def _wait_for(self, turns: pl.DataFrame) -> None:
+        self._waiting |= {row["turn_id"]: row for row in turns.select(WAITING).iter_rows(named=True)}
+
+
+def _recall_last(store: Store | None, told: Mapping[str, Known]) -> None:
+    """Let a conversation that this process does not know yet go on from its last stored message."""
+    unknown = [session_id for session_id, known in told.items() if known.last_said == ("", "")]
+    if store is None or not unknown:
+        return
+    rows = store.rows("turns", ["session_id", "turn_index", "content"], col("session_id").isin(unknown))
+    last = rows.sort("turn_index").unique("session_id", keep="last", maintain_order=True)
+    for session_id, content in last.select("session_id", "content").iter_rows():
+        told[session_id].last_said = (session_id, content)
+
+
+def _messages(request: RecordRequest, counts: Counts, now: datetime) -> Iterator[RawMessage]:
+    """The messages in their order; of several with one id the last, which says the most."""
+    last = {(turn.session_id, turn.id): place for place, turn in enumerate(request.turns) if turn.id}
+    said = Counter[tuple[str, str, str, str]]()
+    for place, turn in enumerate(request.turns):
+        counts.entry_count += 1
+        if turn.role not in ROLES:
+            counts.skip(f"{turn.role} message")
+        elif turn.id and last[turn.session_id, turn.id] != place:
+            counts.skip("repeated message")
+        else:
+            yield RawMessage(
+                session_id=turn.session_id,
+                role=ROLES[turn.role],
+                parts=(turn.text,),
+                event_time=turn.time or now,
+                identity=_identity(request.client, turn, said, now),
+                speaker=turn.speaker or None,
+                cwd=turn.cwd or None,
+                git_branch=turn.branch or None,
+                place=f"message {place + 1}",
+            )
+
+
+def _identity(
+    client: str, turn: RecordTurn, said: Counter[tuple[str, str, str, str]], now: datetime
+) -> tuple[str, ...]:
+    """The parts of a message's id, as its transcript's reader has them.
+
+    Without an id the same text at the same time is the same message.
+    """
+    if client == OPENCODE and turn.id and turn.time:
+        return opencode_identity(ROLES[turn.role], turn.id, turn.time)
+    if turn.id:
+        return turn.session_id, turn.id
+    parts = (turn.session_id, turn.role, (turn.time or now).isoformat(), content_hash(turn.text))
+    said[parts] += 1
+    return (RECORDED, *parts, str(said[parts]))

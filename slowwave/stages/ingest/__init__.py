@@ -1,1 +1,0 @@
-"""Ingest: transcripts and files become journal events, turns and chunks."""

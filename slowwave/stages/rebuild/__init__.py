@@ -1,1 +1,0 @@
-"""Rebuild and reembed: a new store from the journal, or with other vectors."""
