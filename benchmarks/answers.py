@@ -29,12 +29,12 @@ from benchmarks.answers_memory import EVERY_PAGE, asked_pages, chosen_pages, mea
 from benchmarks.answers_nights import KEY, shown_progress  # noqa: E402
 from benchmarks.answers_read import Asked, Kept, read_all  # noqa: E402
 from benchmarks.answers_tables import Told, show_accuracy, show_coverage, show_json, show_night  # noqa: E402
+from benchmarks.question_sets import Conversation  # noqa: E402
 from benchmarks.record_answers import recording  # noqa: E402
 from benchmarks.replay import replaying  # noqa: E402
 from slowwave.errors import InputError, SlowwaveError  # noqa: E402
 from slowwave.models.gateway import LLM, open_llm  # noqa: E402
 from slowwave.schemas.ledger import Ledger  # noqa: E402
-from slowwave.schemas.questions import Conversation  # noqa: E402
 from slowwave.settings.groups import LLMSettings  # noqa: E402
 
 

@@ -13,13 +13,15 @@ import polars as pl
 
 from benchmarks.answers_nights import finished, kept_conversation, use_own_environment
 from benchmarks.answers_read import Asked
+from benchmarks.coverage import BUDGETS, CoverageLine, cover, coverage_lines, wanted_by_question
+from benchmarks.evaluation import said_turns
+from benchmarks.pages import BUDGETED, UNBOUNDED, MemoryPages, Page, memory_pages
+from benchmarks.question_sets import Conversation
 from slowwave.errors import InputError
-from slowwave.evaluation.coverage import BUDGETS, cover, coverage_lines, wanted_by_question
-from slowwave.evaluation.pages import BUDGETED, UNBOUNDED, MemoryPages, Page, memory_pages
-from slowwave.evaluation.retrieval import said_turns, wanted_turns
 from slowwave.home.paths import open_home
+from slowwave.measure import wanted_turns
 from slowwave.recall.reader import open_reader
-from slowwave.schemas.questions import Conversation, CoverageLine, Question
+from slowwave.schemas.questions import Question
 
 WRONG_CITATION = "WRONG_CITATION"
 """The kind of error that leaves the answer right."""

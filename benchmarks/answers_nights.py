@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks.environment import hide_settings
+from benchmarks.evaluation import AFTER_THE_LAST, write_sessions
+from benchmarks.question_sets import Conversation, read_question_set
 from slowwave.errors import InputError, TransientError
-from slowwave.evaluation.evaluate import AFTER_THE_LAST, write_sessions
-from slowwave.readers.questions.question_sets import read_question_set
 from slowwave.schemas.ledger import Ledger, LedgerLine
-from slowwave.schemas.questions import Conversation
 from slowwave.schemas.report import AWAY, SPENT
 
 Nights = Literal["between", "end"]

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchmarks.measuring import READER, ReaderAnswer
+from benchmarks.pages import UNBOUNDED, Page
 from slowwave.errors import ConfigError
-from slowwave.evaluation.pages import UNBOUNDED, Page
 from slowwave.models.gateway import LLM
 from slowwave.models.prompts import render_file
 from slowwave.models.requests import Outcome, Request

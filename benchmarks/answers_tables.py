@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.answers_judge import Accuracy
+from benchmarks.coverage import CoverageLine
 from slowwave.schemas.ledger import Ledger
-from slowwave.schemas.questions import CoverageLine
 
 
 def wide() -> Console:

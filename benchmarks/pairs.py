@@ -27,9 +27,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.environment import hide_settings  # noqa: E402
+from benchmarks.question_sets import read_question_set  # noqa: E402
 from slowwave.errors import InputError, SlowwaveError  # noqa: E402
 from slowwave.journal.catalogue import CATALOGUE  # noqa: E402
-from slowwave.readers.questions.question_sets import read_question_set  # noqa: E402
 from slowwave.schemas.identity import content_hash, stable_id  # noqa: E402
 
 OWNER = {"user_id": "local", "project_id": "default", "scope": "user-private"}

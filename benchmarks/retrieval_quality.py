@@ -1,7 +1,7 @@
 """How well the memory finds the turns that answer a question: `python benchmarks/retrieval_quality.py FILE`.
 
-FILE is a question set with evidence, in LoCoMo's form or in ours (`slowwave/schemas/questions.py`). Each conversation
-is taken in by the real path into a home of its own; every question is asked with the lists of
+FILE is a question set with evidence, in LoCoMo's form, LongMemEval's or ours (`benchmarks/question_sets.py`). Each
+conversation is taken in by the real path into a home of its own; every question is asked with the lists of
 `slowwave/recall/turns.py`. Recall at k is the mean over the questions of the share of a question's evidence turns
 among the first k. It calls no language model and sets nothing by the questions.
 """
@@ -23,16 +23,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.environment import hide_settings  # noqa: E402
+from benchmarks.evaluation import SetEvaluation  # noqa: E402
+from benchmarks.question_sets import Conversation, read_question_set  # noqa: E402
 from slowwave.errors import SlowwaveError  # noqa: E402
-from slowwave.evaluation.retrieval import CUTS  # noqa: E402
-from slowwave.readers.questions.question_sets import read_question_set  # noqa: E402
-from slowwave.schemas.questions import Conversation, Evaluation, Figures  # noqa: E402
+from slowwave.measure import CUTS  # noqa: E402
+from slowwave.schemas.questions import Figures  # noqa: E402
 
 
-def measure(path: Path, folder: Path, *, has_memories: bool) -> Evaluation:
+def measure(path: Path, folder: Path, *, has_memories: bool) -> SetEvaluation:
     """Takes in every conversation of a question set and asks its questions."""
     conversations = read_question_set(path).conversations
-    from slowwave.evaluation.evaluate import Asked, add_up, ask, conversation_home
+    from benchmarks.evaluation import Asked, add_up, ask, conversation_home
 
     started = time.monotonic()
     parts: list[Asked] = []
@@ -56,14 +57,14 @@ def use_embedder(folder: Path, provider: str) -> None:
     os.environ.update({"SLOWWAVE_EMBEDDING__PROVIDER": provider, "PREFECT_HOME": str(folder / "prefect")})
 
 
-def as_json(found: Evaluation) -> dict[str, Any]:
+def as_json(found: SetEvaluation) -> dict[str, Any]:
     """One object, the recall of all questions at its top."""
     whole = found.model_dump(mode="json")
     recall = whole.pop("recall")
     return {**{f"recall@{cut}": recall[f"recall@{cut}"] for cut in CUTS}, **whole}
 
 
-def show(found: Evaluation) -> None:
+def show(found: SetEvaluation) -> None:
     """The figures as tables."""
     console = Console(highlight=False)
     lists = [

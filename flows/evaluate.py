@@ -1,40 +1,30 @@
-"""Evaluate: how well the memory finds the turns that answer the questions of a set."""
+"""Evaluate: how well the memory finds the turns that answer a home's own questions."""
 
-import time
 from pathlib import Path
 
 from prefect import flow
 
 from slowwave.errors import InputError
-from slowwave.evaluation.evaluate import add_up, headline, markdown, measured_home, report_figures
-from slowwave.readers.questions.question_sets import read_question_set
+from slowwave.home.paths import open_home
+from slowwave.measure import headline, markdown, measure, read_questions
 from slowwave.schemas.questions import Evaluation
-from tasks.evaluate import ask_conversation
-from tasks.step import call, open_stage, publish_page, run_name
+from tasks.step import publish_page, run_name
 
 
 @flow(name="evaluate", flow_run_name=run_name)
 def evaluate(questions: str = "", home: str = "") -> Evaluation:
-    """Measures retrieval on a question set: recall by category and list, and the evidence that context and search show.
+    """Measures recall at k on questions about this home, by category.
 
-    A set without sessions is asked of this home; one that brings sessions is asked in temporary homes with this
-    home's settings. No language model is asked, and nothing of the memory changes.
+    The home is only read and no language model is asked. Public question sets, which bring their own sessions, are
+    measured by benchmarks/retrieval_quality.py.
 
     Args:
-        questions: File of the question set: LoCoMo's form, or the one in benchmarks/README.md. Write the full path
-            if the worker was not started by slowwave ui.
+        questions: File of the questions, in the form of benchmarks/README.md. Write the full path if the worker was
+            not started by slowwave ui.
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
     """
     if not questions:
         raise InputError("there is nothing to ask: name the file of a question set in `questions`")
-    asked = read_question_set(Path(questions))
-    started = time.monotonic()
-    with measured_home(asked, home) as folder, open_stage("evaluate", home=folder) as run:
-        parts = [call(ask_conversation, run, conversation) for conversation in asked.conversations]
-        found = add_up(parts, seconds=time.monotonic() - started)
-        if not found.questions:
-            why = ", ".join(f"{count} x {reason}" for reason, count in found.left_out.items())
-            raise InputError(f"no question of {questions} can be measured: {why or 'there is none'}")
-        report_figures(run, found)
-        publish_page(markdown(found), key="evaluate-recall", headline=headline(found))
+    found = measure(open_home(home or None), read_questions(Path(questions)))
+    publish_page(markdown(found), key="evaluate-recall", headline=headline(found))
     return found

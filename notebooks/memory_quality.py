@@ -22,23 +22,22 @@ with app.setup:
     from slowwave.entrypoints.show.home import pending_lines
     from slowwave.entrypoints.show.terminal import ago, visible
     from slowwave.errors import NotFoundError, SlowwaveError
-    from slowwave.evaluation.evaluate import ask_home
-    from slowwave.evaluation.retrieval import (
+    from slowwave.home.paths import Home, open_home
+    from slowwave.lifecycle.fading import to_archive
+    from slowwave.lifecycle.retention import days_since, effective_confidence
+    from slowwave.measure import (
         CUTS,
         EVERY,
         by_shares,
         compared,
+        find,
         list_names,
+        read_questions,
         recall_table,
-        said_turns,
         wanted_turns,
     )
-    from slowwave.home.paths import Home, open_home
-    from slowwave.lifecycle.fading import to_archive
-    from slowwave.lifecycle.retention import days_since, effective_confidence
     from slowwave.memory import Memory as SlowwaveMemory
-    from slowwave.readers.questions.question_sets import read_question_set
-    from slowwave.schemas.identity import content_hash
+    from slowwave.recall.reader import open_reader
     from slowwave.schemas.results import Status
     from slowwave.schemas.search import MAX_LIMIT
     from slowwave.schemas.tables import RAW_PROMPT, frame_schema
@@ -58,7 +57,6 @@ with app.setup:
     NEAR = 5
     TOP_TOPICS = 12
     LISTED = 12
-    SAME_CONVERSATION = 0.5
 
     BLUE, AMBER, GREY, GREEN, RED = "#3f76c0", "#dfa63c", "#a2abb8", "#3d9a78", "#cf5b52"
     STATUS_COLORS = {"active": BLUE, "superseded": AMBER, "archived": GREY}
@@ -823,55 +821,25 @@ def measure(memory, path):
             "answer them, in the form of benchmarks/README.md."
         )
     try:
-        conversations = read_question_set(Path(path).expanduser()).conversations
+        questions = read_questions(Path(path).expanduser())
     except SlowwaveError as error:
         return nothing._replace(problem=str(error), kind="danger")
     if memory.store is None:
         return nothing
-    asked_parts, wanted_parts, questions, left_out = [found], [wanted], [], {}
     with mo.status.spinner(title="asking the question set"):
-        for conversation in conversations:
-            evidence, lost = wanted_turns(conversation.questions, known_turns(memory, conversation))
-            wanted_parts.append(evidence.with_columns(pl.col("question_index") + len(questions)))
-            for reason, count in lost.items():
-                left_out[reason] = left_out.get(reason, 0) + count
-            places = evidence["question_index"].unique().sort()
-            ranked = ask_home(memory.home, [conversation.questions[place] for place in places])
-            at = places.gather(ranked["question_index"]) + len(questions)
-            asked_parts.append(ranked.with_columns(question_index=at))
-            questions += conversation.questions
-    result = scored(
-        pl.concat(asked_parts, how="diagonal"),
-        pl.concat(wanted_parts),
-        [one.question for one in questions],
-        left_out,
-    )
+        known = memory.turns.select("turn_id", id="turn_id")
+        wanted, left_out = wanted_turns(questions, known)
+        places = wanted["question_index"].unique().sort()
+        ranked = find(open_reader(memory.home), [questions[place] for place in places])
+        found = ranked.with_columns(question_index=places.gather(ranked["question_index"]))
+    result = scored(found, wanted, [one.question for one in questions], left_out)
     if result.recall["question_count"].sum() == 0:
         return result._replace(
             problem="None of the turns that this set names is in this home. A set that brings its own sessions is measured "
-            "in a home of its own: benchmarks/retrieval_quality.py FILE --folder HOMES keeps them to look at.",
+            "by benchmarks/retrieval_quality.py FILE.",
             kind="warn",
         )
     return result
-
-
-@app.function
-def known_turns(memory, conversation):
-    """`id`, as evidence names a turn, and `turn_id` of the turns that are in this home.
-
-    Sets number the turns of every conversation alike, so a conversation that brings its turns is known only where they
-    say the same here.
-    """
-    if not conversation.sessions:
-        named = {name for question in conversation.questions for name in question.evidence}
-        owner = pl.DataFrame({"id": sorted(named)}, schema={"id": pl.String}).with_columns(turn_id="id")
-        return owner.join(memory.turns, on="turn_id", how="semi")
-    said = said_turns(conversation)
-    words = [content_hash(turn.content) for session in conversation.sessions for turn in session.turns]
-    there = said.with_columns(content_hash=pl.Series(words, dtype=pl.String)).join(
-        memory.turns, on=["turn_id", "content_hash"], how="semi"
-    )
-    return there.select("id", "turn_id") if there.height > SAME_CONVERSATION * said.height else said.clear()
 
 
 @app.function

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from slowwave.readers.exports.own_lines import TABLE_OF, columns_of
+from slowwave.ingest.formats.own import TABLE_OF, checks_of, schema_of
 from slowwave.schemas.tables import TIMESTAMP
 
 Json = dict[str, object]
@@ -291,17 +291,19 @@ _SAID_AT = "2026-03-01T10:00:00Z"
 def own_line(kind: str) -> Json:
     """A line of Slowwave's own export of a type, with a value in each of its columns."""
     line: Json = {"type": kind}
-    for name, column in columns_of(kind).items():
-        if column.choices:
-            line[name] = min(column.choices)
-        elif column.dtype == pl.List(pl.String):
+    for name, dtype in schema_of(kind).items():
+        checks = checks_of(kind).columns[name].checks
+        choices = [value for check in checks for value in check.statistics.get("allowed_values", ())]
+        if choices:
+            line[name] = min(choices)
+        elif dtype == pl.List(pl.String):
             line[name] = ["m1", "m2"]
-        elif column.dtype == pl.String:
+        elif dtype == pl.String:
             line[name] = "m1"
-        elif column.dtype == TIMESTAMP:
+        elif dtype == TIMESTAMP:
             line[name] = _SAID_AT
         else:
-            line[name] = False if column.dtype == pl.Boolean else int(max(column.least, 0))
+            line[name] = False if dtype == pl.Boolean else 1
     return line
 
 

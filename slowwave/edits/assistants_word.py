@@ -17,8 +17,8 @@ from slowwave.edits.reasons import Taken
 from slowwave.edits.remember import readmission, redacted, said_plan, session_of
 from slowwave.edits.session import commit_edit
 from slowwave.home.workspace import Workspace
+from slowwave.ingest.statements import Statement, cell_id_of
 from slowwave.journal.catalogue import EventRows, rows_of
-from slowwave.readers.statements import Statement, cell_id_of
 from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.moments import latest_of

@@ -21,9 +21,9 @@ from slowwave.edits.consequences import (
 )
 from slowwave.edits.session import cell_of, commit_edit, edit_session, refuse_retired
 from slowwave.home.workspace import Workspace
+from slowwave.ingest.statements import read_note
 from slowwave.journal.catalogue import EventRows
 from slowwave.lifecycle.fading import revivals
-from slowwave.readers.statements import read_note
 from slowwave.recall.reader import Reader
 from slowwave.schemas.requests import ConfirmRequest
 from slowwave.schemas.results import Done

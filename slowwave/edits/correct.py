@@ -22,8 +22,8 @@ from slowwave.edits.remember import readmission, redacted, remembered_again, sai
 from slowwave.edits.session import cell_of, commit_edit, edit_session, refuse_retired
 from slowwave.errors import InputError
 from slowwave.home.workspace import Workspace
+from slowwave.ingest.statements import Statement, cell_id_of, read_note, read_statement
 from slowwave.journal.catalogue import EventRows
-from slowwave.readers.statements import Statement, cell_id_of, read_note, read_statement
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import CellType, CorrectionReason
 from slowwave.schemas.identity import content_hash, normalize_text

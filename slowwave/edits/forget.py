@@ -14,8 +14,8 @@ from slowwave.edits.consequences import cascade, joined, settled_by, without_tel
 from slowwave.edits.passages import meant_by, part, stays
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
+from slowwave.ingest.statements import read_note
 from slowwave.journal.catalogue import EventRows, rows_of
-from slowwave.readers.statements import read_note
 from slowwave.recall.reader import Reader
 from slowwave.schemas.requests import ForgetRequest
 from slowwave.schemas.results import Done

@@ -8,9 +8,9 @@ from slowwave.errors import InputError
 from slowwave.home.kept_out import digests
 from slowwave.home.paths import Home
 from slowwave.home.swept import keep_fresh
+from slowwave.ingest.statements import Statement, cell_id_of, read_statement, statement_rows, turn_id_of
 from slowwave.journal.catalogue import EventRows, encode_plan, rows_of
 from slowwave.language.text import numbers
-from slowwave.readers.statements import Statement, cell_id_of, read_statement, statement_rows, turn_id_of
 from slowwave.recall.reader import Reader
 from slowwave.recording.folding import Folding, fold_committed
 from slowwave.schemas.choices import CellType, SaidBy

@@ -21,10 +21,10 @@ from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
 from slowwave.home.workspace import Workspace
+from slowwave.ingest.statements import read_note, read_statement
 from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.lifecycle.values import ATTRIBUTE
-from slowwave.readers.statements import read_note, read_statement
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import Resolution
 from slowwave.schemas.moments import first_of, latest_of

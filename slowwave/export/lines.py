@@ -7,20 +7,19 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.export.rows import Rows
+from slowwave.ingest.formats.own import HEADER, VERSION
 from slowwave.journal.catalogue import ISO
 from slowwave.progress import progress
-from slowwave.readers.exports.forms import SLOWWAVE
-from slowwave.readers.exports.own_lines import FORMAT
 from slowwave.schemas.tables import TIMESTAMP
 
-JSONL_HEAD = f'{{"type": "{SLOWWAVE}"'
+JSONL_HEAD = f'{{"type": "{HEADER}"'
 
 
 def jsonl_lines(rows: Rows, *, version: str, now: datetime) -> Iterator[str]:
     """The lines of an export, each with its end: the header, then each row, without the columns that have no value."""
     header = {
-        "type": SLOWWAVE,
-        "format": FORMAT,
+        "type": HEADER,
+        "format": VERSION,
         "slowwave": version,
         "exported_at": now.isoformat(),
         "counts": {kind: frame.height for kind, frame in rows.items() if frame.height},

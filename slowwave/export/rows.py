@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from slowwave.ingest.formats.own import CELL_IDS, TABLE_OF, TURN_COUNT, schema_of, texts_of
 from slowwave.ingest.redact import redact
-from slowwave.readers.exports.own_lines import CELL_IDS, TABLE_OF, TURN_COUNT, columns_of, schema_of
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.settings.groups import ScopeSettings
@@ -125,7 +125,7 @@ def without_secrets(rows: Rows) -> tuple[Rows, int]:
 
     clean: Rows = {}
     for kind, frame in rows.items():
-        texts = {name: column.dtype for name, column in columns_of(kind).items() if column.is_text}
+        texts = {name: dtype for name, dtype in schema_of(kind).items() if name in texts_of(kind)}
         clean[kind] = frame.with_columns(
             pl.col(name).map_elements(safe_all if dtype == pl.List(pl.String) else safe, return_dtype=dtype)
             for name, dtype in texts.items()

@@ -16,9 +16,9 @@ from slowwave.errors import InputError, TransientError
 from slowwave.home.core_file import HandEdits, core_lines, hand_edits, has_other_users, settle
 from slowwave.home.kept_out import digests
 from slowwave.home.workspace import Workspace
+from slowwave.ingest.statements import Statement, cell_id_of, read_statement, statement_rows
 from slowwave.journal.catalogue import CATALOGUE, rows_of
 from slowwave.language.wishes import is_standing
-from slowwave.readers.statements import Statement, cell_id_of, read_statement, statement_rows
 from slowwave.schemas.choices import CellType, ExtractedType
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.report import several

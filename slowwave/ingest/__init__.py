@@ -1,1 +1,1 @@
-"""Everything between a foreign file and a recorded turn."""
+"""Everything between a foreign file and a recorded turn; `formats` holds one file a format."""

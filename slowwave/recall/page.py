@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Literal
 
 from slowwave.home.ids import ID_MARK, TURN_MARK
+from slowwave.ingest.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.language.tokens import count_tokens
 from slowwave.models.page_lines import page_line
-from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.recall.select import BEST_LINES, Candidate, Chosen, allot
 from slowwave.schemas.context import TIERS, Context, ContextLine, ContextRequest, ContextTier, TierName
 from slowwave.schemas.moments import day_of

@@ -6,8 +6,8 @@ A chunk a message would be read alone, so they wait until more of their conversa
 import polars as pl
 
 from slowwave.home.stage import Stage
+from slowwave.ingest.chunk import cut_chunks, with_overlap
 from slowwave.journal.catalogue import CATALOGUE
-from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.schemas.tables import shaped
 from slowwave.settings.groups import ChunkSettings
 from slowwave.store import col, lit

@@ -9,13 +9,14 @@ import polars as pl
 from slowwave.home.entities import mentions_of, resolved_names
 from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.stage import Stage
+from slowwave.ingest.counts import QUIET
+from slowwave.ingest.files import Input, file_time, input_of, named
+from slowwave.ingest.formats import own
+from slowwave.ingest.formats.memories import read_noted
+from slowwave.ingest.turns import with_possible_times
 from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.journal.new_cells import new_cells
 from slowwave.language.names import same_names
-from slowwave.readers.bounds import QUIET, Counts, with_possible_times
-from slowwave.readers.exports.forms import MemoryForm
-from slowwave.readers.exports.noted import read_noted
-from slowwave.readers.files import file_time, named
 from slowwave.recording.own_export import DELETED, OwnImport, undeleted, unknown
 from slowwave.recording.places import Places
 from slowwave.schemas.identity import content_hashes, stable_ids
@@ -31,30 +32,32 @@ _BATCH: Final = 2_000
 """Memories that are stored together."""
 
 
-def import_memories(run: Stage, path: Path, form: MemoryForm, places: Places, *, is_named: bool) -> bool:
+def import_memories(run: Stage, path: Path, form: str, places: Places, *, is_named: bool) -> bool:
     """Takes in a file of memories; returns whether it is taken at all.
 
     Slowwave's own export says whose word each memory is, and so it is taken only where a person names the file.
     """
-    counts = Counts()
-    name = named(str(path))
-    if form == "slowwave":
+    file = input_of(path, run.settings.readers)
+    counts, name = file.counts, named(str(path))
+    if form == own.FORMAT.name:
         if not is_named:
             run.reject(NOT_NAMED)
             places.tell(NOT_NAMED, f"{name} is an export of Slowwave: name the file itself to take it in")
             return False
-        OwnImport(run, path, places).read(counts)
+        OwnImport(run, path, places).read(file)
     else:
-        _take_notes(run, path, form, counts, places)
+        _take_notes(run, file, form, places)
     for reason, number in (counts.skipped + counts.parts).items():
         run.reject(f"not a memory: {reason}", 0 if reason in QUIET or reason == "header" else number)
     places.tell_of(path, counts)
     return True
 
 
-def _take_notes(run: Stage, path: Path, form: MemoryForm, counts: Counts, places: Places) -> None:
-    undated = unknown_until(file_time(path))  # the time of those of which nobody says when they were noted
-    notes = enumerate(read_noted(path, form, counts, bounds=run.settings.readers))
+def _take_notes(run: Stage, file: Input, form: str, places: Places) -> None:
+    undated = unknown_until(
+        file_time(file.path)
+    )  # the time of those of which nobody says when they were noted
+    notes = enumerate(read_noted(file, form))
     while part := list(islice(notes, _BATCH)):
         read = pl.DataFrame(
             [
@@ -65,7 +68,9 @@ def _take_notes(run: Stage, path: Path, form: MemoryForm, counts: Counts, places
             orient="row",
         )
         _commit_new(
-            run, _rows(run, read.with_columns(pl.col("event_time").fill_null(undated)), form, path), places
+            run,
+            _rows(run, read.with_columns(pl.col("event_time").fill_null(undated)), form, file.path),
+            places,
         )
 
 
@@ -80,7 +85,7 @@ _NOTED: Final = pl.Schema(
 )
 
 
-def _rows(run: Stage, notes: pl.DataFrame, form: MemoryForm, path: Path) -> pl.DataFrame:
+def _rows(run: Stage, notes: pl.DataFrame, form: str, path: Path) -> pl.DataFrame:
     """Notes (`_NOTED`) with the columns of their turn, their birth and their state; ids depend on their text alone."""
     bounds, decay = run.settings.readers, run.settings.decay
     shared = {

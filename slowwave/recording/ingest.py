@@ -9,12 +9,11 @@ from slowwave.home.paths import Home
 from slowwave.home.stage import Stage
 from slowwave.home.vector_space import compute_vectors
 from slowwave.home.workspace import Clock, open_workspace
+from slowwave.ingest.files import absolute, named, source_hash
+from slowwave.ingest.formats import find_format, read_parts
+from slowwave.ingest.sources import find_sources
+from slowwave.ingest.turns import source_id_of
 from slowwave.progress import progress
-from slowwave.readers.detect import read_parts, source_hash
-from slowwave.readers.exports.forms import export_form, is_memories
-from slowwave.readers.files import named
-from slowwave.readers.folders import find_sources
-from slowwave.readers.reading import absolute, source_id_of
 from slowwave.recording.chunks import cut_recorded
 from slowwave.recording.imports import import_memories
 from slowwave.recording.parts import Parts, SourceFile
@@ -101,9 +100,9 @@ def _ingest_file(
     bounds, source_id = run.settings.readers, source_id_of(path)
     source_type = "conversation"
     try:
-        form = export_form(path, bounds=bounds)
-        if is_memories(form):
-            if import_memories(run, path, form, places, is_named=is_named):
+        form = find_format(path, bounds=bounds)
+        if form.messages is None:
+            if import_memories(run, path, form.name, places, is_named=is_named):
                 parts.finish(SourceFile(source_id, named(path.name), file_hash, source_type))
             return
         for part in read_parts(path, bounds=bounds):

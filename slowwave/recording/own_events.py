@@ -8,8 +8,8 @@ from datetime import datetime
 
 import polars as pl
 
+from slowwave.ingest.formats.own import TURN_COUNT
 from slowwave.journal.catalogue import CATALOGUE, encode
-from slowwave.readers.exports.own_lines import TURN_COUNT
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import TIMESTAMP, shaped
 

@@ -14,10 +14,9 @@ from slowwave.home.core_memory import write_core
 from slowwave.home.kept_out import without_erased_cells, without_erased_turns
 from slowwave.home.stage import Stage
 from slowwave.home.topic_counts import topic_counts
-from slowwave.readers.bounds import Counts, with_possible_times
-from slowwave.readers.exports.own import Batch, read_own
-from slowwave.readers.exports.own_lines import TABLE_OF
-from slowwave.readers.files import named
+from slowwave.ingest.files import Input, named
+from slowwave.ingest.formats.own import TABLE_OF, Batch, read_own
+from slowwave.ingest.turns import with_possible_times
 from slowwave.recording.own_events import events_of
 from slowwave.recording.places import Places
 from slowwave.schemas.choices import EPISODE
@@ -65,9 +64,9 @@ class OwnImport:
         """What counts as a person's word because the file says so."""
         self._has_core = run.store.count("core") > 0
 
-    def read(self, counts: Counts) -> None:
+    def read(self, file: Input) -> None:
         """Commits all that is new, batch by batch; a second time adds only what a first one left out."""
-        for batch in read_own(self._path, counts, bounds=self._run.settings.readers):
+        for batch in read_own(file):
             self._run.report.rows_in += batch.rows.height
             rows = self._owned(batch)
             rows = self._possible(self._standing(batch.kind, unknown(self._run, TABLE_OF[batch.kind], rows)))

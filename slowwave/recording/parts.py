@@ -12,10 +12,9 @@ import polars as pl
 
 from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.stage import Stage
+from slowwave.ingest.files import named
+from slowwave.ingest.turns import READ_SCHEMA, with_possible_times
 from slowwave.journal.catalogue import CATALOGUE
-from slowwave.readers.bounds import with_possible_times
-from slowwave.readers.files import named
-from slowwave.readers.reading import READ_SCHEMA
 from slowwave.recording.chunks import chunks_of
 from slowwave.recording.places import Places
 from slowwave.recording.turns import ERASED, STORED, TEXTS, placed, taking_over, with_owner

@@ -4,8 +4,8 @@ from collections import Counter
 from pathlib import Path
 
 from slowwave.home.stage import Stage
-from slowwave.readers.bounds import Counts
-from slowwave.readers.files import named
+from slowwave.ingest.counts import Counts
+from slowwave.ingest.files import named
 
 
 class Places:

@@ -15,13 +15,13 @@ import polars as pl
 
 from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.swept import keep_fresh
+from slowwave.ingest.counts import Counts
+from slowwave.ingest.formats.opencode import opencode_identity
 from slowwave.ingest.redact.known import Known
 from slowwave.ingest.redact.names import safe_path
+from slowwave.ingest.turns import RawMessage, Role, Source, to_parts, whole, with_possible_times
 from slowwave.journal.catalogue import encode
 from slowwave.journal.lookup import of_kind
-from slowwave.readers.agents.opencode import opencode_identity
-from slowwave.readers.bounds import Counts, with_possible_times
-from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
 from slowwave.recall.reader import Reader
 from slowwave.recording.chunks import RECORDED
 from slowwave.recording.turns import ERASED, STORED, takes_over

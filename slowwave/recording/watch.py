@@ -21,9 +21,8 @@ from slowwave.errors import BusyError, ConfigError, NotFoundError, TransientErro
 from slowwave.home.paths import Home
 from slowwave.home.stage import optimize
 from slowwave.home.workspace import Clock, open_workspace, wall_clock
-from slowwave.readers.files import state_of
-from slowwave.readers.folders import find_sources
-from slowwave.readers.places import files_of, known_places
+from slowwave.ingest.files import state_of
+from slowwave.ingest.sources import files_of, find_sources, known_places
 from slowwave.recording.ingest import ingest
 from slowwave.recording.turns import ERASED
 from slowwave.schemas.report import UNREADABLE, StageReport, WatchReport
@@ -143,9 +142,11 @@ class _Watch:
 def discover(environment: Mapping[str, str] | None = None, user: Path | None = None) -> list[FoundSource]:
     """The places of agents that hold something to read, in a fixed order, with their files."""
     found = []
-    for place in known_places(os.environ if environment is None else environment, user or Path.home()):
+    for place, folder in known_places(
+        os.environ if environment is None else environment, user or Path.home()
+    ):
         paths, sizes, newest = [], 0, 0.0
-        for path in files_of(place):
+        for path in files_of(place, folder):
             with suppress(OSError):
                 state = path.stat()
                 paths.append(path)
@@ -154,7 +155,7 @@ def discover(environment: Mapping[str, str] | None = None, user: Path | None = N
             found.append(
                 FoundSource(
                     source=place.source,
-                    place=str(place.folder),
+                    place=str(folder),
                     file_count=len(paths),
                     byte_count=sizes,
                     newest_at=datetime.fromtimestamp(newest, UTC),

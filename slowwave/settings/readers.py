@@ -58,9 +58,6 @@ class ReaderSettings(Group):
     shown_places: int = setting(
         20, "Places that a report names for one reason; the others are counted.", ge=1, le=1_000
     )
-    question_set_bytes: int = setting(
-        300_000_000, "Bytes of a question set, which is read as a whole.", ge=10_000, le=2_000_000_000
-    )
     ahead_hours: float = setting(
         24.0,
         "Hours that what is taken in may be dated after the moment of it, since clocks differ; what is dated later yet "

@@ -65,6 +65,7 @@ GONE = (
         for name in ("max_share", "share_from", "join_similarity", "name_weight", "crowding", "group_from")
     ),
     ("embedding", "allow_pull"),
+    ("readers", "question_set_bytes"),
 )
 """Settings that were dropped, by group and name: files and environments may still say them, to no effect."""
 

@@ -8,7 +8,7 @@ of them (`benchmarks/retrieval_quality.py` prints what each adds).
 
 import polars as pl
 
-from slowwave.readers.chunking import chunk_turns
+from slowwave.ingest.chunk import chunk_turns
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER, frame_schema
 

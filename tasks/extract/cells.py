@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from slowwave.ingest.chunk import SOURCE
 from slowwave.journal.new_cells import cells_of
 from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import hard_values
-from slowwave.readers.chunking import SOURCE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.trust.origins import least_trusted
 from slowwave.trust.stated import memory_origins

@@ -7,6 +7,7 @@ import polars as pl
 from pandera.typing.polars import DataFrame
 
 from slowwave.home.identities import page_identities
+from slowwave.ingest.chunk import chunk_turns
 from slowwave.journal.plan import Plan, rejected
 from slowwave.lifecycle.pairs import unjudged_rows
 from slowwave.lifecycle.repetitions import confirmations
@@ -14,7 +15,6 @@ from slowwave.models.answers.extract import ExtractAnswer
 from slowwave.models.prompts import render
 from slowwave.models.requests import Outcome, Request
 from slowwave.models.rows import Row, numbers_of, page_rows, told_date
-from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.moments import DAY_UNKNOWN
 from slowwave.schemas.report import AWAY
 from slowwave.schemas.tables import RAW_PROMPT

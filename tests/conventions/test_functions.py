@@ -28,7 +28,6 @@ ROW_BY_ROW = {
 }
 PURE_ROOMS = (
     "slowwave/recording",
-    "slowwave/evaluation",
     "slowwave/lifecycle",
     "slowwave/language",
 )

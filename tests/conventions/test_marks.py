@@ -12,11 +12,12 @@ from tests.conftest import MAY_START_PROCESSES
 from tests.conventions.source import ROOT, modules
 
 BENCHMARK_IMPORT = re.compile(
-    r"^(?:from|import) benchmarks\b(?!\.(?:blind_secrets|demo|record_answers|redaction|replay|scripted_answers"
-    r"|year_oracle|year_world)\b)",
+    r"^(?:from|import) benchmarks\b(?!\.(?:blind_secrets|coverage|demo|evaluation|pages|question_sets"
+    r"|record_answers|redaction|replay|scripted_answers|year_oracle|year_world)\b)",
     re.MULTILINE,
 )
-"""The modules left out measure nothing: the demo, a recorder, secrets for tests, stand-ins of a model."""
+"""The modules left out measure nothing: the demo, a recorder, secrets for tests, stand-ins of a model; or they are
+quick: the rules of evaluation."""
 
 
 def declared() -> set[str]:

@@ -51,27 +51,23 @@ def after(anchor: str, text: str) -> tuple[str, str]:
 MINUTES = '''"""Minutes of a meeting: `Mara> We take Redis.`, a line a message."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from slowwave.readers.bounds import Counts
-from slowwave.readers.files import file_time
-from slowwave.readers.lines import lines_of
-from slowwave.readers.reading import RawMessage, Reading, source_of, to_parts
-from slowwave.settings.readers import ReaderSettings
+from slowwave.ingest.files import Input, file_time
+from slowwave.ingest.formats.row import Format
+from slowwave.ingest.lines import lines_of
+from slowwave.ingest.turns import RawMessage
 
 
-def read_minutes(path: Path, bounds: ReaderSettings) -> Iterator[Reading]:
-    """Turns of a file of minutes."""
-    counts = Counts()
-    messages = _messages(path, counts, bounds)
-    return to_parts(messages, source=source_of(path, "conversation"), kind="chat", counts=counts, bounds=bounds)
+def messages(file: Input) -> Iterator[RawMessage]:
+    """The messages of a meeting."""
+    time = file_time(file.path)
+    for line in lines_of(file.path, file.bounds):
+        file.counts.entry_count += 1
+        speaker, _, said = line.text.partition("> ")
+        yield RawMessage(file.name, "user", (said,), time, speaker=speaker, place=f"line {line.number}")
 
 
-def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[RawMessage]:
-    for line in lines_of(path, bounds):
-        counts.entry_count += 1
-        speaker, _, said = (line.data or b"").decode("utf-8", "replace").partition("> ")
-        yield RawMessage(path.stem, "user", (said,), file_time(path), speaker=speaker, place=f"line {line.number}")
+FORMAT = Format("minutes", "minutes", messages, is_path=lambda path: path.name.endswith(".minutes.txt"))
 '''
 
 LETTERS = '''"""Letters: how often each letter stands in a text, for tests of a store without a model."""
@@ -193,9 +189,9 @@ answer = [CATALOGUE["cell.praised"].title, type(patch).__name__]
         },
     ),
     Recipe(
-        "A transcript reader",
+        "A transcript format",
         """
-from slowwave.readers.detect import read_path
+from slowwave.ingest.formats import read_path
 path = Path("weekly.minutes.txt")
 path.write_text("Mara> We take Redis.\\nTobias> Why?\\n")
 read = read_path(path)
@@ -203,18 +199,12 @@ answer = read.turns.select("speaker", "content").rows()
 """,
         [["Mara", "We take Redis."], ["Tobias", "Why?"]],
         {
-            "slowwave/readers/detect.py": (
-                before(
-                    "    suffix = path.suffix.lower()\n",
-                    '    if path.name.endswith(".minutes.txt"):\n        return read_minutes(path, bounds)\n',
-                ),
-                before(
-                    "from slowwave.readers.files import",
-                    "from slowwave.readers.exports.minutes import read_minutes\n",
-                ),
+            "slowwave/ingest/formats/__init__.py": (
+                ("    memories,\n", "    memories,\n    minutes,\n"),
+                before("    documents.FORMAT,", "    minutes.FORMAT,\n"),
             ),
         },
-        {"slowwave/readers/exports/minutes.py": MINUTES},
+        {"slowwave/ingest/formats/minutes.py": MINUTES},
     ),
     Recipe(
         "A setting",

@@ -10,16 +10,19 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from benchmarks.coverage import CoverageLine, cover, coverage_lines
+from benchmarks.evaluation import reader_of
+from benchmarks.pages import memory_pages
 from benchmarks.replay import Replay, replaying
-from flows.evaluate import evaluate
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.measure import read_questions
 from slowwave.recall.assemble import assemble
 from slowwave.recall.reader import open_reader
 from slowwave.recall.search import ask
 from slowwave.schemas.context import ContextRequest
-from slowwave.schemas.questions import CoverageLine
 from slowwave.schemas.report import NightReport
 from slowwave.schemas.search import Filters
 from slowwave.store import Store, open_store
@@ -76,7 +79,11 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleNight]:
 @pytest.fixture(scope="module")
 def coverage(night: SampleNight) -> list[CoverageLine]:
     """The share of the evidence of the samples' questions that is shown, by way and budget."""
-    return evaluate.fn(questions=str(SAMPLES / "questions.json"), home=str(night.home)).coverage
+    questions = read_questions(SAMPLES / "questions.json")
+    evidence = {place: frozenset(one.evidence) for place, one in enumerate(questions)}
+    with open_workspace(night.home) as workspace:
+        pages = memory_pages(reader_of(workspace), workspace.store)
+        return coverage_lines(cover(pages, questions, evidence, now=workspace.clock()))
 
 
 def about(cells: pl.DataFrame, *words: str) -> pl.DataFrame:

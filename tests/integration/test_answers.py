@@ -17,8 +17,8 @@ from benchmarks import answers, answers_nights
 from benchmarks.answers_judge import MARKED, Answered, accuracy_lines
 from benchmarks.answers_memory import audited, chosen_pages, read_audit
 from benchmarks.answers_read import Asked
+from benchmarks.pages import Page
 from slowwave.errors import InputError
-from slowwave.evaluation.pages import Page
 from slowwave.schemas.questions import Conversation, Question
 from tests.scripted_model import ScriptedModel
 from tests.servers import Body, Fault, OpenAIServer, answer_name, refused, user_text

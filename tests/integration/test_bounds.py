@@ -15,9 +15,9 @@ from slowwave.errors import ConfigError, InputError
 from slowwave.home.paths import open_home
 from slowwave.home.stage import Stage
 from slowwave.home.workspace import open_workspace, text_batches
+from slowwave.ingest.chunk import cut_chunks
 from slowwave.journal.catalogue import CATALOGUE, EventRows
 from slowwave.memory import Memory
-from slowwave.readers.chunking import cut_chunks
 from slowwave.recording import ingest as stage
 from slowwave.schemas.report import UNREADABLE, StageReport
 from slowwave.schemas.tables import shaped

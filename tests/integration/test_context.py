@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from flows.nightly import nightly
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
+from slowwave.ingest.fences import strip_injected
 from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.language.tokens import count_tokens
-from slowwave.readers.fences import strip_injected
 from slowwave.recall.assemble import assemble
 from slowwave.recall.page import source_label
 from slowwave.recall.reader import Reader, open_reader

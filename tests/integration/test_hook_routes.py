@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from slowwave.entrypoints.harness.state import Work, hook_state, read_accepted, write_accepted
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
+from slowwave.ingest.fences import strip_injected
 from slowwave.language.tokens import count_tokens
 from slowwave.memory import Memory
-from slowwave.readers.fences import strip_injected
 from tests.examples import at_most
 from tests.hook_payloads import CASES, check_output, payload, used
 from tests.scripted_model import store_of, write_settings

@@ -28,9 +28,9 @@ from slowwave.entrypoints.resident.answering import answered
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
+from slowwave.ingest.fences import strip_injected
 from slowwave.journal.catalogue import encode
 from slowwave.language.tokens import count_tokens
-from slowwave.readers.fences import strip_injected
 from slowwave.recall.search import NOTHING_EXTRACTED
 from slowwave.schemas.lists import TopicPage
 from slowwave.schemas.results import Erased, TopicSummary

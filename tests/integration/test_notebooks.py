@@ -8,16 +8,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
-from slowwave.evaluation.retrieval import said_turns
 from slowwave.memory import Memory
-from slowwave.schemas.identity import content_hash
-from slowwave.schemas.questions import Conversation, Question, SaidSession, SaidTurn
 from slowwave.store import open_store
 from tests.conftest import ROOT
-from tests.rows import NOW
 
 NOTEBOOK = ROOT / "notebooks" / "memory_quality.py"
 EVIL = '<script>alert("x")</script> <img src=x onerror=y> {0}'
@@ -175,24 +170,6 @@ def test_a_set_that_is_not_of_this_home_says_so(monkeypatch, filled, tmp_path):
     )
     _, names = opened(monkeypatch, "--home", str(filled), "--questions", str(path))
     assert "None of the turns that this set names is in this home" in names["measured"].problem
-
-
-def test_a_conversation_whose_turns_have_the_same_ids_and_other_words_is_not_known(visit):
-    _, names, _ = visit
-    said = [SaidTurn(id=f"D1:{place}", content=f"word {place}", timestamp=NOW) for place in range(4)]
-    conversation = Conversation(
-        sessions=(SaidSession(session_id="session_1", turns=tuple(said)),),
-        questions=(Question(question="Who?", evidence="D1:0"),),
-    )
-    stored = said_turns(conversation).select(
-        "turn_id",
-        event_time=pl.lit(NOW),
-        content_hash=pl.Series([content_hash(turn.content) for turn in said]),
-    )
-    same = names["memory"]._replace(turns=stored)
-    other = same._replace(turns=stored.with_columns(content_hash=pl.lit(content_hash("something else"))))
-    assert names["known_turns"](same, conversation)["id"].to_list() == [turn.id for turn in said]
-    assert names["known_turns"](other, conversation).is_empty()
 
 
 def test_an_empty_home_says_no_memory_yet_and_stays_empty(monkeypatch, tmp_path):

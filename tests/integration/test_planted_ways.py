@@ -14,8 +14,8 @@ from mcp.client import Client
 from flows.nightly import nightly
 from slowwave.entrypoints.harness.events import PromptPayload, StartPayload
 from slowwave.entrypoints.harness.routes import opening, recalled
+from slowwave.ingest.fences import FENCE_OPEN, strip_injected
 from slowwave.memory import Memory
-from slowwave.readers.fences import FENCE_OPEN, strip_injected
 from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.context import Context
 from tests.integration.test_mcp import call, text_of, with_client

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.excerpts import asked_terms, excerpt
-from slowwave.readers.detect import read_path
-from slowwave.readers.folders import find_sources
+from slowwave.ingest.formats import read_path
+from slowwave.ingest.sources import find_sources
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "transcripts"
 SESSIONS = sorted(FOLDER.glob("claude_code*/*.jsonl"))

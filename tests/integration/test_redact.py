@@ -15,7 +15,7 @@ def test_a_statement_of_old_leaves_a_home_and_a_second_run_finds_nothing(tmp_pat
     write_settings(tmp_path / "home", embedding={"provider": "none"})
     home = tmp_path / "home"
     with monkeypatch.context() as patched:
-        patched.setattr("slowwave.readers.statements.redact", lambda text: (text, {}))
+        patched.setattr("slowwave.ingest.statements.redact", lambda text: (text, {}))
         Memory(home).remember(f"The password of the gate is {WORD}.", now=NOW)
         Memory(home).remember("Invoices are due on Friday.", now=NOW)
     report = redact.fn(home=str(home))

@@ -18,8 +18,8 @@ from slowwave.entrypoints.cli import app
 from slowwave.errors import BusyError, NotFoundError
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
+from slowwave.ingest.sources import known_places
 from slowwave.memory import Memory
-from slowwave.readers.places import known_places
 from slowwave.schemas.report import UNREADABLE, StageReport, WatchReport
 from slowwave.store import open_store
 from tests.unit.test_readers_codex import FORK, KILN, LEGACY, SPOKEN, at, event, meta, written
@@ -358,7 +358,7 @@ def test_the_places_follow_the_variables_of_each_agent_and_each_folder_counts_on
         "XDG_DATA_HOME": str(tmp_path / "data"),
         "GEMINI_CLI_HOME": str(tmp_path / "g"),
     }
-    folders = [place.folder for place in known_places(given, tmp_path / "user")]
+    folders = [folder for _, folder in known_places(given, tmp_path / "user")]
     assert folders.count(tmp_path / "c/projects") == 2
     assert folders.count(tmp_path / "user/.codex/sessions") == 1
     assert {tmp_path / "g/.gemini/tmp", tmp_path / "data/opencode"} <= {*folders}

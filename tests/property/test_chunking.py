@@ -4,8 +4,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slowwave.ingest.chunk import chunk_turns, cut_chunks, with_overlap
 from slowwave.language.text import token_count
-from slowwave.readers.chunking import chunk_turns, cut_chunks, with_overlap
 from tests.examples import at_most
 from tests.rows import row, rows
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from slowwave.excerpts import asked_words, quoted
 from slowwave.home.paths import open_home
+from slowwave.ingest.fences import strip_injected
 from slowwave.language.signals import (
     branch_words,
     error_message,
@@ -21,7 +22,6 @@ from slowwave.language.signals import (
     names_file,
 )
 from slowwave.language.tokens import count_tokens
-from slowwave.readers.fences import strip_injected
 from slowwave.recall.page import (
     Layout,
     counted,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.ingest.fences import FENCE_CLOSE, FENCE_OPEN, strip_injected
 from slowwave.models.page_lines import page_line
-from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN, strip_injected
 from slowwave.recall.page import day_heading, line_of, whole_text
 from slowwave.recall.select import Candidate, Chosen
 

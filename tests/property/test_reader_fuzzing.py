@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.question_sets import read_question_set
 from slowwave.errors import SlowwaveError
-from slowwave.readers.bounds import Counts
-from slowwave.readers.detect import read_parts
-from slowwave.readers.exports.noted import read_noted
-from slowwave.readers.exports.own import read_own
-from slowwave.readers.questions.question_sets import read_question_set
-from slowwave.readers.reading import READ_SCHEMA, Reading, whole
-from slowwave.readers.statements import read_note, read_statement
+from slowwave.ingest.files import input_of
+from slowwave.ingest.formats import read_parts
+from slowwave.ingest.formats.memories import read_noted
+from slowwave.ingest.formats.own import read_own
+from slowwave.ingest.statements import read_note, read_statement
+from slowwave.ingest.turns import READ_SCHEMA, Reading, whole
 from slowwave.settings.readers import ReaderSettings
 from tests.mutations import (
     compressed,
@@ -141,15 +141,17 @@ def read_database(folder: Path, seed: int) -> bool:
 
 
 def read_memories(folder: Path, seed: int) -> bool:
-    path, counts = folder / "a.jsonl", Counts()
+    path = folder / "a.jsonl"
+    file = input_of(path, BOUNDS)
+    counts = file.counts
     path.write_bytes(memories(seed, "graph" if seed % 2 else "own"))
     try:
         if seed % 2:
-            found = list(read_noted(path, "mcp_graph" if seed % 4 == 1 else "mem0", counts, bounds=BOUNDS))
+            found = list(read_noted(file, "mcp_graph" if seed % 4 == 1 else "mem0"))
             assert all(note.content and len(note.content) < 4_500 for note in found)
             assert bool(found) == (counts.taken_count > 0)
         else:
-            rows = [batch.rows.height for batch in read_own(path, counts, bounds=BOUNDS)]
+            rows = [batch.rows.height for batch in read_own(file)]
             assert sum(rows) == counts.taken_count
             assert max(rows, default=0) <= BOUNDS.part_turns
     except SlowwaveError as error:
@@ -163,7 +165,7 @@ def read_questions(folder: Path, seed: int) -> bool:
     path = folder / "a.json"
     path.write_bytes(question_set(seed))
     try:
-        read_question_set(path, bounds=BOUNDS)
+        read_question_set(path)
     except SlowwaveError as error:
         check_line(error)
         return False

@@ -8,11 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slowwave.errors import SlowwaveError
+from slowwave.ingest.fences import strip_injected
+from slowwave.ingest.formats import read_path
 from slowwave.ingest.redact import redact
-from slowwave.readers.agents import claude_code
-from slowwave.readers.detect import read_path
-from slowwave.readers.fences import strip_injected
-from slowwave.readers.reading import READ_SCHEMA, Reading, whole
+from slowwave.ingest.turns import READ_SCHEMA, Reading
 
 RANDOM = "aB3dE5gH7jK9mN2pQ4sT6vW8xY1zA3cD5eF7gH9jK2mN4pQ6"
 SECRETS = [
@@ -78,10 +77,6 @@ lines = (
 )
 
 
-def read_claude_code(path, **asked):
-    return whole(claude_code.read_claude_code(path, **asked))
-
-
 def read_bytes(content: bytes, suffix: str) -> Reading | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file" + suffix)
@@ -138,7 +133,7 @@ def test_a_growing_session_only_adds_turns_or_extends_them_and_never_changes_ids
         before: dict[str, str] = {}
         for count in range(len(grown) + 1):
             path.write_text("".join(json.dumps(record) + "\n" for record in grown[:count]))
-            turns = read_claude_code(path).turns
+            turns = read_path(path).turns
             after = dict(zip(turns["turn_id"], turns["content"], strict=True))
             assert list(after)[: len(before)] == list(before)
             assert all(after[turn_id].startswith(text) for turn_id, text in before.items())

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from slowwave.readers.chunking import chunk_turns, cut_chunks, with_overlap
+from slowwave.ingest.chunk import chunk_turns, cut_chunks, with_overlap
 from tests.rows import row, rows
 
 

@@ -5,21 +5,12 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from slowwave.evaluation.evaluate import as_frame
-from slowwave.evaluation.retrieval import (
-    CUTS,
-    by_ranks,
-    by_shares,
-    compared,
-    given_cells,
-    recall_table,
-    said_turns,
-    session_recall,
-    wanted_turns,
-)
+from benchmarks.evaluation import given_cells, said_turns, session_recall
+from benchmarks.question_sets import Conversation, GivenMemory, SaidSession, SaidTurn
 from slowwave.journal.catalogue import encode
+from slowwave.measure import CUTS, as_frame, by_ranks, by_shares, compared, recall_table, wanted_turns
 from slowwave.recall.turns import FoundTurns, stretched, summed
-from slowwave.schemas.questions import Conversation, GivenMemory, Question, SaidSession, SaidTurn
+from slowwave.schemas.questions import Question
 from tests.rows import table_of
 
 KNOWN = pl.DataFrame({"id": ["a", "b", "c"], "turn_id": ["ta", "tb", "tc"]})

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from slowwave.readers.chunking import chunk_turns
+from slowwave.ingest.chunk import chunk_turns
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.tables import TABLES, frame_schema
 from slowwave.trust.origins import pieces_of

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from pydantic import TypeAdapter
 
-from slowwave.readers.bounds import DEFAULTS, with_possible_times
+from slowwave.ingest.counts import DEFAULTS
+from slowwave.ingest.turns import with_possible_times
 from slowwave.schemas.moments import (
     UNKNOWN,
     Said,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.errors import InputError, NotFoundError
-from slowwave.readers.questions.question_sets import read_question_set
+from benchmarks.question_sets import read_question_set
+from slowwave.errors import InputError
 
 TURN = {"id": "a1", "content": "Kiln 2 runs at 1040 degrees.", "timestamp": "2026-06-05T09:00:00Z"}
 LOCOMO = {
@@ -124,8 +124,8 @@ def test_a_file_that_is_no_question_set_is_refused_in_one_line(tmp_path, content
     assert "\n" not in message
 
 
-def test_a_missing_file_is_not_found(tmp_path):
-    with pytest.raises(NotFoundError):
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="nothing.json"):
         read_question_set(tmp_path / "nothing.json")
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.readers.detect import read_path
-from slowwave.readers.folders import find_sources
+from slowwave.ingest.formats import read_path
+from slowwave.ingest.sources import find_sources
 from slowwave.trust.origins import TRUST
 
 NOTE = """---

@@ -4,14 +4,9 @@ import json
 import os
 from datetime import UTC, datetime
 
-from slowwave.readers import chat
-from slowwave.readers.reading import whole
+from slowwave.ingest.formats import read_parts, read_path
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.settings.readers import ReaderSettings
-
-
-def read_chat(path, **asked):
-    return whole(chat.read_chat(path, **asked))
 
 
 def write(folder, *records, name="talk.jsonl"):
@@ -22,7 +17,7 @@ def write(folder, *records, name="talk.jsonl"):
 
 def test_people_and_assistants_speak_and_all_others_are_counted(tmp_path):
     roles = ["user", "Human", "assistant", "ai", "system", "developer", "tool", "function", "moderator", None]
-    reading = read_chat(write(tmp_path, *({"role": role, "content": f"by {role}"} for role in roles)))
+    reading = read_path(write(tmp_path, *({"role": role, "content": f"by {role}"} for role in roles)))
     assert reading.turns["role"].to_list() == ["user", "user", "assistant", "assistant"]
     assert reading.turns["origin"].to_list() == ["user", "user", "agent", "agent"]
     assert reading.skipped == {"system message": 2, "tool message": 2, "unknown role": 2}
@@ -31,7 +26,7 @@ def test_people_and_assistants_speak_and_all_others_are_counted(tmp_path):
 
 def test_content_is_text_or_a_list_of_texts(tmp_path):
     blocks = [{"type": "text", "text": "one"}, "two", {"type": "image_url"}, {"type": "text"}]
-    reading = read_chat(
+    reading = read_path(
         write(
             tmp_path,
             {"role": "user", "content": blocks},
@@ -50,7 +45,7 @@ def test_a_line_that_is_not_utf8_is_taken_and_named(tmp_path):
     path.write_bytes(
         b"".join(f'{{"role": "user", "content": "{text}"}}\n'.encode(code) for text, code in coded)
     )
-    reading = read_chat(path)
+    reading = read_path(path)
     assert reading.turns.height == 3
     assert [(reason, told.partition(",")[0]) for reason, told in reading.counts.excesses] == [
         ("line that is not UTF-8", "line 1 is not UTF-8")
@@ -58,7 +53,7 @@ def test_a_line_that_is_not_utf8_is_taken_and_named(tmp_path):
 
 
 def test_a_message_says_who_where_when_and_in_which_session(tmp_path):
-    reading = read_chat(
+    reading = read_path(
         write(
             tmp_path,
             {
@@ -85,11 +80,11 @@ def test_a_message_says_who_where_when_and_in_which_session(tmp_path):
 def test_without_any_time_it_is_that_of_the_file(tmp_path):
     path = write(tmp_path, {"role": "user", "content": "x"})
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    assert read_chat(path).turns["event_time"][0] == datetime.fromtimestamp(1_700_000_000, UTC)
+    assert read_path(path).turns["event_time"][0] == datetime.fromtimestamp(1_700_000_000, UTC)
 
 
 def test_an_id_used_twice_loses_no_text_and_a_repetition_adds_none(tmp_path):
-    reading = read_chat(
+    reading = read_path(
         write(
             tmp_path,
             {"role": "user", "content": "x", "id": "1"},
@@ -105,7 +100,7 @@ def test_an_id_used_twice_loses_no_text_and_a_repetition_adds_none(tmp_path):
 def test_a_time_that_is_none_is_counted_and_the_one_before_stands(tmp_path):
     said = ["2026-05-01T09:00:00Z", "2026-13-45T09:00:00Z", "9999-01-01T00:00:00Z", 6e10, None]
     records = [{"role": "user", "content": str(place), "timestamp": time} for place, time in enumerate(said)]
-    reading = read_chat(write(tmp_path, *records))
+    reading = read_path(write(tmp_path, *records))
     assert reading.turns["event_time"].unique().to_list() == [datetime(2026, 5, 1, 9, tzinfo=UTC)]
     assert reading.skipped == {"time that is none: taken as the one before": 3}
 
@@ -118,7 +113,7 @@ def test_a_secret_that_answers_the_message_before_it_is_taken(tmp_path):
         ("s", "Thanks, that works."),
         ("t", other),
     ]
-    reading = read_chat(
+    reading = read_path(
         write(tmp_path, *({"role": "user", "session_id": name, "content": text} for name, text in said))
     )
     assert reading.turns["content"].to_list() == [said[0][1], "[redacted:password]", said[2][1], other]
@@ -137,7 +132,7 @@ def test_a_secret_that_one_message_shows_is_masked_alone_in_the_others_of_the_fi
     records = [
         {"id": str(number), "role": role, "content": text} for number, (role, text) in enumerate(TOLD_AGAIN)
     ]
-    reading = read_chat(write(tmp_path, *records))
+    reading = read_path(write(tmp_path, *records))
     mark = "[redacted:password]"
     assert reading.turns["content"].to_list() == [
         f"Does {mark} still work?",
@@ -153,13 +148,13 @@ def test_a_secret_that_one_message_shows_is_masked_alone_in_the_others_of_the_fi
 
 def test_a_secret_that_the_message_before_asked_for_is_known_in_the_ones_after_it(tmp_path):
     said = ["What was the password of the wiki?", "Kx9!tram-Pelle77", "So Kx9!tram-Pelle77 it was."]
-    reading = read_chat(write(tmp_path, *({"role": "user", "content": text} for text in said)))
+    reading = read_path(write(tmp_path, *({"role": "user", "content": text} for text in said)))
     assert "Kx9" not in " ".join(reading.turns["content"])
 
 
 def test_a_secret_is_known_in_later_parts_of_a_file(tmp_path):
     texts = ["The password is Kx9!tram-Pelle77.", "Thanks.", "So Kx9!tram-Pelle77 it was."]
     path = write(tmp_path, *({"role": "user", "content": text} for text in texts))
-    parts = list(chat.read_chat(path, bounds=ReaderSettings(part_turns=2)))
+    parts = list(read_parts(path, bounds=ReaderSettings(part_turns=2)))
     assert [part.turns.height for part in parts] == [2, 1]
     assert parts[1].turns["content"].to_list() == ["So [redacted:password] it was."]

@@ -7,14 +7,10 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from slowwave.readers.agents import claude_code
-from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
-from slowwave.readers.reading import READ_SCHEMA, whole
+from slowwave.ingest.fences import FENCE_CLOSE, FENCE_OPEN
+from slowwave.ingest.formats import read_path
+from slowwave.ingest.turns import READ_SCHEMA
 from slowwave.schemas.identity import content_hash, stable_id
-
-
-def read_claude_code(path, **asked):
-    return whole(claude_code.read_claude_code(path, **asked))
 
 
 def user(content, **fields):
@@ -57,7 +53,7 @@ def write(folder, *lines, name="session.jsonl"):
 
 def test_a_turn_has_the_columns_of_the_table_and_says_where_it_comes_from(tmp_path):
     path = write(tmp_path, user("Hello", cwd="/src", gitBranch="main"), assistant("Hi"))
-    reading = read_claude_code(path, speaker="Mara")
+    reading = read_path(path)
     assert reading.turns.schema == READ_SCHEMA
     first, second = reading.turns.to_dicts()
     assert first == {
@@ -65,7 +61,7 @@ def test_a_turn_has_the_columns_of_the_table_and_says_where_it_comes_from(tmp_pa
         "session_id": "s1",
         "turn_index": 0,
         "role": "user",
-        "speaker": "Mara",
+        "speaker": None,
         "content": "Hello",
         "origin": "user",
         "event_time": datetime(2026, 6, 2, 8, tzinfo=UTC),
@@ -92,14 +88,14 @@ def test_lines_of_one_message_become_one_turn_with_the_time_of_the_first(tmp_pat
         user([{"type": "tool_result", "content": "x"}], uuid="u2", toolUseResult="x"),
         assistant("Second.", uuid="a3", timestamp="2026-06-02T08:00:07Z"),
     )
-    (turn,) = read_claude_code(path).turns.to_dicts()
+    (turn,) = read_path(path).turns.to_dicts()
     assert turn["content"] == "First.\n\nSecond."
     assert turn["event_time"] == datetime(2026, 6, 2, 8, 0, 5, tzinfo=UTC)
 
 
 def test_a_message_that_grew_keeps_its_id_and_changes_its_hash(tmp_path):
-    before = read_claude_code(write(tmp_path, assistant("First."))).turns.row(0, named=True)
-    after = read_claude_code(write(tmp_path, assistant("First."), assistant("Second.", uuid="a2")))
+    before = read_path(write(tmp_path, assistant("First."))).turns.row(0, named=True)
+    after = read_path(write(tmp_path, assistant("First."), assistant("Second.", uuid="a2")))
     turn = after.turns.row(0, named=True)
     assert turn["turn_id"] == before["turn_id"]
     assert turn["content_hash"] != before["content_hash"]
@@ -112,7 +108,7 @@ def test_a_message_id_used_again_after_a_person_spoke_is_another_turn(tmp_path):
         user("And?"),
         assistant("Two.", uuid="a2", timestamp="2026-06-02T09:00:00Z"),
     )
-    turns = read_claude_code(path).turns
+    turns = read_path(path).turns
     assert turns["content"].to_list() == ["One.", "And?", "Two."]
     assert turns["turn_id"].n_unique() == 3
 
@@ -120,23 +116,21 @@ def test_a_message_id_used_again_after_a_person_spoke_is_another_turn(tmp_path):
 def test_a_forked_session_file_repeats_the_same_ids(tmp_path):
     original = [user("Hello"), assistant("Hi")]
     forked = [{**record, "sessionId": "s2"} for record in original]
-    first = read_claude_code(write(tmp_path, *original, name="one.jsonl"))
-    second = read_claude_code(write(tmp_path, *forked, user("More", uuid="u2"), name="two.jsonl"))
+    first = read_path(write(tmp_path, *original, name="one.jsonl"))
+    second = read_path(write(tmp_path, *forked, user("More", uuid="u2"), name="two.jsonl"))
     assert second.turns["turn_id"].to_list()[:2] == first.turns["turn_id"].to_list()
-    both = read_claude_code(write(tmp_path, *original, *forked, name="both.jsonl"))
+    both = read_path(write(tmp_path, *original, *forked, name="both.jsonl"))
     assert both.turns.height == 2
     assert both.skipped == {"repeated message": 2}
 
 
 def test_the_same_synthetic_ids_in_unrelated_sessions_do_not_collide(tmp_path):
-    one = read_claude_code(write(tmp_path, user("A"), name="one.jsonl"))
-    two = read_claude_code(
+    one = read_path(write(tmp_path, user("A"), name="one.jsonl"))
+    two = read_path(
         write(tmp_path, user("B", sessionId="s2", timestamp="2026-06-03T08:00:00Z"), name="two.jsonl")
     )
     timeless = [
-        read_claude_code(
-            write(tmp_path, {k: v for k, v in user("A", sessionId=name).items() if k != "timestamp"})
-        )
+        read_path(write(tmp_path, {k: v for k, v in user("A", sessionId=name).items() if k != "timestamp"}))
         for name in ("s1", "s2")
     ]
     ids = [reading.turns["turn_id"][0] for reading in (one, two, *timeless)]
@@ -150,7 +144,7 @@ def test_all_branches_of_a_session_stay_in_file_order(tmp_path):
         user("Left", uuid="l", parentUuid="r"),
         user("Right", uuid="x", parentUuid="r"),
     )
-    assert read_claude_code(path).turns["content"].to_list() == ["Root", "Left", "Right"]
+    assert read_path(path).turns["content"].to_list() == ["Root", "Left", "Right"]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +199,7 @@ def test_all_branches_of_a_session_stay_in_file_order(tmp_path):
     ],
 )
 def test_what_nobody_said_is_counted_and_left_out(tmp_path, record, reason):
-    reading = read_claude_code(write(tmp_path, user("Kept", uuid="kept"), record))
+    reading = read_path(write(tmp_path, user("Kept", uuid="kept"), record))
     assert reading.turns["content"].to_list() == ["Kept"]
     if reason is not None:
         assert reading.skipped[reason] == 1
@@ -220,7 +214,7 @@ def test_what_a_person_types_while_the_assistant_works_is_a_turn(tmp_path):
         queued([{"type": "text", "text": "And log it."}, {"type": "image", "source": {}}], uuid="q2"),
         assistant("Done."),
     )
-    reading = read_claude_code(path)
+    reading = read_path(path)
     assert reading.turns["content"].to_list() == [
         "Fire the kiln.",
         "Never above cone six.",
@@ -263,7 +257,7 @@ def test_the_answers_to_the_assistants_questions_are_a_persons_words(tmp_path):
         result("Answered.", one, "c3"),
         result("Answered.", one, "c4"),
     )
-    turns = read_claude_code(path).turns
+    turns = read_path(path).turns
     assert turns.select("role", "content").rows() == [
         ("assistant", "Which glaze? (Celadon, Tenmoku)"),
         ("user", "Tenmoku"),
@@ -284,21 +278,21 @@ def test_the_reason_of_a_refusal_is_a_persons_word_where_no_server_can_have_said
         call("Bash", "c4"),
         result(REFUSED, {"stdout": REFUSED}, "c4", is_error=False),
     )
-    assert read_claude_code(path).turns["content"].to_list() == ["Never delete it."]
+    assert read_path(path).turns["content"].to_list() == ["Never delete it."]
 
 
 def test_reminders_inside_a_typed_text_are_cut_out_of_it(tmp_path):
     path = write(tmp_path, user("Do it.\n<system-reminder>\nsecret plan\n</system-reminder>\nNow."))
-    assert "plan" not in read_claude_code(path).turns["content"][0]
+    assert "plan" not in read_path(path).turns["content"][0]
     quoted = write(tmp_path, user("What is a <system-reminder> tag?"))
-    assert read_claude_code(quoted).turns["content"][0] == "What is a <system-reminder> tag?"
+    assert read_path(quoted).turns["content"][0] == "What is a <system-reminder> tag?"
 
 
 def test_a_half_written_last_line_is_counted_and_skipped(tmp_path):
     path = write(tmp_path, user("Hello"))
     with path.open("ab") as file:
         file.write(b'{"type": "user", "mess')
-    reading = read_claude_code(path)
+    reading = read_path(path)
     assert reading.turns.height == 1
     assert reading.skipped == {"half-written last line": 1}
 
@@ -315,7 +309,7 @@ def test_a_half_written_last_line_is_counted_and_skipped(tmp_path):
     ],
 )
 def test_times_of_every_form_are_utc(tmp_path, written, read):
-    assert read_claude_code(write(tmp_path, user("x", timestamp=written))).turns["event_time"][0] == read
+    assert read_path(write(tmp_path, user("x", timestamp=written))).turns["event_time"][0] == read
 
 
 @pytest.mark.parametrize("odd", [None, "yesterday", -1, 1e300, float("nan"), True, [], "9" * 400])
@@ -324,23 +318,23 @@ def test_a_missing_time_is_the_last_known_one_else_that_of_the_file(tmp_path, od
         tmp_path, user("A", uuid="a", timestamp=odd), user("B", uuid="b"), user("C", uuid="c", timestamp=odd)
     )
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    first, second, third = read_claude_code(path).turns["event_time"].to_list()
+    first, second, third = read_path(path).turns["event_time"].to_list()
     assert first == datetime.fromtimestamp(1_700_000_000, UTC)
     assert second == third == datetime(2026, 6, 2, 8, tzinfo=UTC)
 
 
 def test_an_id_never_depends_on_the_time_of_the_file(tmp_path):
     path = write(tmp_path, user("A", timestamp=None))
-    before = read_claude_code(path).turns["turn_id"][0]
+    before = read_path(path).turns["turn_id"][0]
     os.utime(path, (1, 1))
-    assert read_claude_code(path).turns["turn_id"][0] == before
+    assert read_path(path).turns["turn_id"][0] == before
 
 
 def test_damaged_text_is_mended_and_kept(tmp_path):
     path = tmp_path / "session.jsonl"
     line = json.dumps(user("X and \ud83d and \x00 and Y", cwd="/a\ud83d")).encode().replace(b"X", b"na\xefve")
     path.write_bytes(b"\xef\xbb\xbf" + line + b"\r\n\x00\x00\n")
-    reading = read_claude_code(path)
+    reading = read_path(path)
     assert reading.turns["content"][0] == "na\ufffdve and \ufffd and  and Y"
     assert reading.turns["cwd"][0] == "/a\ufffd"
     assert reading.skipped == {}
@@ -349,12 +343,12 @@ def test_damaged_text_is_mended_and_kept(tmp_path):
 def test_secrets_go_from_the_text_and_from_what_stands_around_it(tmp_path):
     key = "ghp_" + "aB3dE5gH7jK9mN2pQ4sT6vW8xY1zA3cD5eF7"
     path = write(tmp_path, user(f"use {key}", cwd=f"/src/{key}", gitBranch=f"try-{key}"))
-    reading = read_claude_code(path, speaker=key)
-    assert reading.redacted == {"github": 4}
+    reading = read_path(path)
+    assert reading.redacted == {"github": 3}
     assert key not in reading.turns.select(pl.exclude("source_id")).write_csv()
 
 
 def test_messages_without_any_id_are_told_apart_by_their_position(tmp_path):
     records = [{k: v for k, v in user("same").items() if k != "uuid"} for _ in range(3)]
-    reading = read_claude_code(write(tmp_path, *records))
+    reading = read_path(write(tmp_path, *records))
     assert reading.turns["turn_id"].to_list() == [stable_id("turn", "s1", "user", str(n)) for n in range(3)]

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from slowwave.errors import InputError
-from slowwave.readers.detect import read_path
-from slowwave.readers.folders import find_sources
+from slowwave.ingest.formats import read_path
+from slowwave.ingest.sources import find_sources
 from slowwave.settings.readers import ReaderSettings
 
 KILN, FORK, THIRD = "019e0000-0000-7000-8000-0000000000a1", "019e3000-0000-7000-8000-0000000000b2", "kiln-3"

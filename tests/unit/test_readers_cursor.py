@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from slowwave.readers.detect import read_path
-from slowwave.readers.folders import find_sources
+from slowwave.ingest.formats import read_path
+from slowwave.ingest.sources import find_sources
 
 
 def said(role: str, *texts: str, **blocks: object) -> dict:
@@ -31,11 +31,10 @@ def transcript(folder: Path, *records: dict, name: str = "0a1b.jsonl") -> Path:
 
 
 def test_a_session_gives_what_both_said_without_context_tools_and_marks(tmp_path):
-    reading = read_path(transcript(tmp_path, ASKED, CALLED, ANSWERED, ENDED, SLOWER), speaker="Mara")
+    reading = read_path(transcript(tmp_path, ASKED, CALLED, ANSWERED, ENDED, SLOWER))
     turns = reading.turns
     assert turns["content"].to_list() == ["Which glaze blistered?", "The blue one.", "Fire it <b>slower</b>."]
     assert turns["origin"].to_list() == ["user", "agent", "user"]
-    assert turns["speaker"].to_list() == ["Mara", None, "Mara"]
     assert turns["session_id"].unique().to_list() == ["0a1b"]
     assert reading.kind == "cursor"
     assert (reading.turns.height, reading.skipped) == (3, {

@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.readers.detect import read_path, source_hash
-from slowwave.readers.folders import find_sources
+from slowwave.ingest.files import source_hash
+from slowwave.ingest.formats import read_path
+from slowwave.ingest.sources import find_sources
 
 CLAUDE = json.dumps(
     {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "Hi"}}

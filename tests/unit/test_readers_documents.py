@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from slowwave.errors import InputError
-from slowwave.readers import documents
-from slowwave.readers.documents import SECTION_WORDS
-from slowwave.readers.reading import whole
+from slowwave.ingest.formats import read_path
+from slowwave.ingest.formats.documents import SECTION_WORDS
 from slowwave.schemas.identity import stable_id
 
 MARKDOWN = """\
@@ -34,10 +33,6 @@ Underlined.
 """
 
 
-def read_document(path, **asked):
-    return whole(documents.read_document(path, **asked))
-
-
 def write(folder, text, name="notes.md"):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -46,7 +41,7 @@ def write(folder, text, name="notes.md"):
 
 def test_markdown_is_cut_at_headings_and_each_section_keeps_its_path(tmp_path):
     path = write(tmp_path, MARKDOWN)
-    reading = read_document(path)
+    reading = read_path(path)
     assert reading.turns["content"].to_list() == [
         "Before any heading.",
         "Guide > Setup\n\nInstall it.\n\n```\n# no heading\n```\n\n#### Deep\nstays here",
@@ -73,12 +68,12 @@ def test_markdown_is_cut_at_headings_and_each_section_keeps_its_path(tmp_path):
     ],
 )
 def test_a_heading_is_one_only_where_markdown_has_it_at_the_top(tmp_path, text, sections):
-    assert read_document(write(tmp_path, text)).turns["content"].to_list() == sections
+    assert read_path(write(tmp_path, text)).turns["content"].to_list() == sections
 
 
 def test_plain_text_is_gathered_by_paragraphs_and_loses_no_word(tmp_path):
     paragraphs = [f"w{n} " * 150 for n in range(7)] + ["long " * 3000]
-    reading = read_document(write(tmp_path, "\n\n".join(paragraphs), name="notes.txt"))
+    reading = read_path(write(tmp_path, "\n\n".join(paragraphs), name="notes.txt"))
     sizes = [len(text.split()) for text in reading.turns["content"]]
     assert max(sizes) <= SECTION_WORDS
     words = {word for text in reading.turns["content"] for word in text.split()}
@@ -86,12 +81,12 @@ def test_plain_text_is_gathered_by_paragraphs_and_loses_no_word(tmp_path):
 
 
 def test_a_section_that_is_too_long_is_cut_between_paragraphs_under_its_heading(tmp_path):
-    reading = read_document(write(tmp_path, "# Long\n" + "\n\n".join(f"p{n} " * 150 for n in range(4))))
+    reading = read_path(write(tmp_path, "# Long\n" + "\n\n".join(f"p{n} " * 150 for n in range(4))))
     assert [text.split("\n")[0] for text in reading.turns["content"]] == ["Long", "Long"]
 
 
 def test_a_repeated_section_is_dropped_and_counted(tmp_path):
-    reading = read_document(write(tmp_path, "# A\nsame\n# B\nother\n# A\nsame\n"))
+    reading = read_path(write(tmp_path, "# A\nsame\n# B\nother\n# A\nsame\n"))
     assert reading.turns.height == 2
     assert reading.skipped == {"repeated message": 1}
 
@@ -108,7 +103,7 @@ def test_a_repeated_section_is_dropped_and_counted(tmp_path):
 def test_the_time_is_the_date_of_the_front_matter_else_that_of_the_file(tmp_path, line, time):
     path = write(tmp_path, f"---\n{line}\n---\ntext\n")
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    reading = read_document(path)
+    reading = read_path(path)
     assert reading.turns["content"].to_list() == ["text"]
     assert reading.turns["event_time"][0] == time
     assert reading.skipped == {"front matter": 1}
@@ -117,7 +112,7 @@ def test_the_time_is_the_date_of_the_front_matter_else_that_of_the_file(tmp_path
 @pytest.mark.parametrize("content", [b"\x00text", b"\x89PNG\r\n\x1a\n\x00\x00", bytes(range(128, 256)) * 4])
 def test_what_is_not_text_is_refused(tmp_path, content):
     with pytest.raises(InputError, match=r"notes\.md.* is not text"):
-        read_document(write(tmp_path, content))
+        read_path(write(tmp_path, content))
 
 
 def test_a_private_key_across_paragraphs_and_a_fence_across_headings_are_cut_whole(tmp_path):
@@ -128,7 +123,7 @@ def test_a_private_key_across_paragraphs_and_a_fence_across_headings_are_cut_who
     )
     key = head + body * 300 + foot
     text = f"# A\n{key}\n\n<slowwave-memory>\n# Old\nold\n</slowwave-memory>\n\n# B\nnew\n"
-    reading = read_document(write(tmp_path, text))
+    reading = read_path(write(tmp_path, text))
     assert reading.turns["content"].to_list() == ["A\n\n[redacted:private-key]", "B\n\nnew"]
     assert reading.redacted == {"private-key": 1}
     assert reading.skipped == {"injected memory": 1}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN, strip_injected
+from slowwave.ingest.fences import FENCE_CLOSE, FENCE_OPEN, strip_injected
 
 
 @pytest.mark.parametrize(

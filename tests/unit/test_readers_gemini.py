@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import InputError
-from slowwave.readers.detect import read_path
-from slowwave.readers.folders import find_sources
+from slowwave.ingest.formats import read_path
+from slowwave.ingest.sources import find_sources
 from slowwave.settings.readers import ReaderSettings
 
 HEAD = {"sessionId": "kiln-1", "projectHash": "abc", "startTime": "2026-05-06T10:00:00Z", "kind": "main"}

@@ -10,11 +10,11 @@ import pytest
 
 from slowwave.entrypoints.harness.routes import _moment
 from slowwave.errors import InputError
-from slowwave.readers.bounds import DEFAULTS, Counts
-from slowwave.readers.detect import read_path, source_hash
-from slowwave.readers.files import state_of
-from slowwave.readers.folders import find_sources
-from slowwave.readers.reading import source_of, to_parts, whole
+from slowwave.ingest.counts import DEFAULTS, Counts
+from slowwave.ingest.files import source_hash, state_of
+from slowwave.ingest.formats import read_path
+from slowwave.ingest.sources import find_sources
+from slowwave.ingest.turns import source_of, to_parts, whole
 from slowwave.recording.record import _messages
 from slowwave.schemas.requests import RecordRequest, RecordTurn
 from slowwave.settings.readers import ReaderSettings

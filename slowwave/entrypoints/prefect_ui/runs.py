@@ -68,14 +68,11 @@ def _ingested(home: str | None, parameters: Parameters) -> "Report":
 
 def run_evaluation(home: str | None, questions: Path) -> "tuple[Evaluation, str]":
     """Measure a question set in this process; the figures, and the same as a page."""
-    from slowwave.entrypoints.show.terminal import progress_bars
-
     folder = _prepared(home)
     from flows.evaluate import evaluate
-    from slowwave.evaluation.evaluate import markdown
+    from slowwave.measure import markdown
 
-    with progress_bars():
-        found = evaluate.fn(questions=str(questions), home=str(folder))
+    found = evaluate.fn(questions=str(questions), home=str(folder))
     return found, markdown(found)
 
 

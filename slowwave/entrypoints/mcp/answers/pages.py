@@ -10,8 +10,8 @@ from slowwave.entrypoints.mcp.answers.shapes import (
     ToldSummary,
     ToldTurn,
 )
+from slowwave.ingest.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.models.page_lines import page_line
-from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.results import Stats
 

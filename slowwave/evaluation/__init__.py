@@ -1,1 +1,0 @@
-"""Evaluation: how well the memory finds, and shows, what answers a question."""

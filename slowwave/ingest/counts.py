@@ -1,0 +1,71 @@
+"""Counts of what a file gave and what was left out of it, by reason.
+
+Nothing over a bound disappears silently: it is counted by its reason and named by its place.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from slowwave.settings.readers import ReaderSettings
+
+DEFAULTS: Final = ReaderSettings()
+
+LONG_LINE: Final = "line over its bound"
+LATE_LINE: Final = "line behind the last one that is taken"
+CUT_MESSAGE: Final = "message cut at its bound"
+
+BLANK: Final = "blank line"
+UNSPOKEN: Final = "line without text"
+"""A line whose blocks are counted by their own reasons, if it has any."""
+
+QUIET: Final = frozenset({BLANK, UNSPOKEN})
+"""Reasons that no report shows."""
+
+
+@dataclass
+class Counts:
+    """Counts of the entries of a file so far: each line of a transcript, or section of a document, counts once."""
+
+    entry_count: int = 0
+    taken_count: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Entries left out, by reason."""
+    parts: Counter[str] = field(default_factory=Counter)
+    """Things left out within entries, such as a block without text, by reason."""
+    redacted: Counter[str] = field(default_factory=Counter)
+    excesses: list[tuple[str, str]] = field(default_factory=list)
+    """What was over a bound: the reason, and a sentence without the file's name."""
+    shown_places: int = DEFAULTS.shown_places
+    """Sentences kept for one reason; further ones are only counted."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there was nothing but blank lines."""
+        return self.entry_count == self.skipped[BLANK] and not self.taken_count
+
+    def skip(self, reason: str, number: int = 1, *, excess: str = "") -> None:
+        """Count entries that are left out; `excess` is a sentence for the one that is over a bound."""
+        self.skipped[reason] += number
+        if excess:
+            self.exceed(reason, excess)
+
+    def exceed(self, reason: str, sentence: str) -> None:
+        """Name something over its bound, unless the reason has `shown_places` sentences already."""
+        if sum(reason == known for known, _ in self.excesses) < self.shown_places:
+            self.excesses.append((reason, sentence))
+
+    def taken_over(self) -> "Counts":
+        """Return the counts so far and begin anew."""
+        found = Counts(**vars(self))
+        vars(self).update(vars(Counts(shown_places=self.shown_places)))
+        return found
+
+    def add(self, other: "Counts") -> None:
+        """Add what another part of the file counted."""
+        self.entry_count += other.entry_count
+        self.taken_count += other.taken_count
+        self.skipped += other.skipped
+        self.parts += other.parts
+        self.redacted += other.redacted
+        self.excesses += other.excesses

@@ -1,0 +1,159 @@
+"""Files on disk. Readers touch the file system only here, where its errors become ours."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, Final, Literal
+
+from slowwave.errors import InputError, NotFoundError
+from slowwave.ingest.counts import DEFAULTS, Counts
+from slowwave.ingest.redact.names import safe_path
+from slowwave.schemas.refusals import clean_text
+from slowwave.settings.readers import ReaderSettings
+
+DATABASE_SUFFIX: Final = ".db"
+BLOCK_BYTES: Final = 1 << 20
+"""Bytes of a file that are held at a time."""
+
+_KINDS: Final = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file to read: its absolute path, the bounds, and the counts of what its reader leaves out."""
+
+    path: Path
+    bounds: ReaderSettings
+    counts: Counts
+
+    @property
+    def name(self) -> str:
+        """The session's name where its records have none: the file's, without its ending."""
+        return path_text(self.path.stem)
+
+    def again(self) -> "Input":
+        """The same file for a reading that counts nothing."""
+        return replace(self, counts=Counts())
+
+
+def input_of(path: Path, bounds: ReaderSettings = DEFAULTS) -> Input:
+    """A file with new counts."""
+    return Input(path.absolute(), bounds, Counts(shown_places=bounds.shown_places))
+
+
+@contextmanager
+def open_bytes(
+    path: Path, bounds: ReaderSettings, bound: Literal["file_bytes", "conversation_bytes"] = "file_bytes"
+) -> Iterator[tuple[BufferedReader, int]]:
+    """A regular file, open for reading, and its size in bytes.
+
+    Raises:
+        NotFoundError: Nothing is there.
+        InputError: It is not a regular file, may not be read, or has more bytes than the setting `bound` allows.
+    """
+    try:
+        if not path.exists():
+            raise NotFoundError(f"There is no file {shown_path(path)}: check the path.")
+        if not path.is_file():
+            kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode), "something else")
+            raise InputError(f"{shown_path(path)} is {kind}, not a regular file: name a file.")
+        with path.open("rb") as file:
+            size, most = os.fstat(file.fileno()).st_size, getattr(bounds, bound)
+            if size > most:
+                raise InputError(
+                    f"{shown_path(path)} has {size:,} bytes and is not read: readers.{bound} allows {most:,}."
+                )
+            yield file, size
+    except FileNotFoundError as error:
+        raise NotFoundError(
+            f"There is no file {shown_path(path)}: it went away while it was read."
+        ) from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(
+            f"{shown_path(path)} cannot be read ({reason}): check its permissions and its disk."
+        ) from error
+
+
+def blocks_of(file: IO[bytes], left: int) -> Iterator[bytes]:
+    """The first `left` bytes of a file, as it was when it was opened, in blocks."""
+    while left > 0 and (block := file.read(min(BLOCK_BYTES, left))):
+        left -= len(block)
+        yield block
+
+
+def source_hash(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> str:
+    """SHA-256 of the file's bytes, in hex, with a database's write-ahead log.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It cannot be read.
+    """
+    with open_bytes(path, bounds) as (file, _):
+        digest = hashlib.file_digest(file, "sha256")
+    wal = wal_of(path)
+    if path.suffix.lower() == DATABASE_SUFFIX and wal.exists():
+        with open_bytes(wal, bounds) as (file, _):
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def state_of(path: Path) -> tuple[int, int]:
+    """Size in bytes and time of last change in nanoseconds, with a database's write-ahead log.
+
+    Other numbers mean that the file was written.
+    """
+    found = []
+    for part in (path, wal_of(path)) if path.suffix.lower() == DATABASE_SUFFIX else (path,):
+        with suppress(OSError):
+            found.append(part.stat())
+    return sum(part.st_size for part in found), max((part.st_mtime_ns for part in found), default=0)
+
+
+def wal_of(path: Path) -> Path:
+    """The file in which SQLite keeps what it has not written into a database yet."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def file_time(path: Path) -> datetime:
+    """The file's time of last change.
+
+    Raises:
+        InputError: It has none.
+    """
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except (OSError, ValueError, OverflowError) as error:
+        raise InputError(f"{shown_path(path)} has no time of change ({error}): check the file.") from error
+
+
+def absolute(path: Path) -> str:
+    """The absolute path in POSIX form, without following symbolic links."""
+    return Path(os.path.abspath(path)).as_posix()  # noqa: PTH100 - resolve() would follow links
+
+
+def shown_path(path: Path) -> str:
+    """The path as messages show it."""
+    return repr(named(str(path)))
+
+
+def named(name: str) -> str:
+    """The name of a file, or a path, as it is stored and shown: as text, without secrets."""
+    return safe_path(path_text(name))
+
+
+def path_text(name: str) -> str:
+    """A name in the file system as text that can be stored: bytes that are no UTF-8 as escapes."""
+    return clean_text(name.encode("utf-8", "backslashreplace").decode())

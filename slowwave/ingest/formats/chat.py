@@ -1,0 +1,82 @@
+"""Conversations in a plain form that any program can write: JSONL, one message a line.
+
+    {"role": "user", "content": "Let us take Redis.", "timestamp": "2026-06-05T09:12:22Z", "speaker": "Mara"}
+
+| field | meaning |
+|---|---|
+| `role` | `user` or `human`, `assistant` or `ai`; `system`, `developer`, `tool` and `function` are left out |
+| `content` | text, or a list of `{"type": "text", "text": ...}`; other blocks are left out |
+| `id` | optional: the message's own id, unique in its session |
+| `session_id` | optional: the conversation; without it, the file's name without its ending |
+| `timestamp` | optional: ISO 8601, epoch seconds or milliseconds; else the last one before, else the file's |
+| `speaker` or `name` | optional: who said it |
+| `cwd` | optional: the folder that it was said in |
+
+What is left out is counted by reason.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from slowwave.ingest.fields import Fields, id_of, text_of, texts_in, time_of
+from slowwave.ingest.files import Input, file_time
+from slowwave.ingest.formats.row import Format
+from slowwave.ingest.lines import json_records
+from slowwave.ingest.turns import RawMessage, Role
+
+_ROLES: Final[dict[str, Role]] = {
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("assistant", "ai"), "assistant"),
+}
+_UNSPOKEN: Final = dict.fromkeys(("system", "developer"), "system message") | dict.fromkeys(
+    ("tool", "function"), "tool message"
+)
+
+
+def messages(file: Input) -> Iterator[RawMessage]:
+    """The messages of a chat file in the form above."""
+    time = file_time(file.path)
+    for line, record in json_records(file):
+        time = time_of(record, file.counts.parts) or time
+        role = record.get("role")
+        name = role.strip().lower() if isinstance(role, str) else ""
+        if name not in _ROLES:
+            file.counts.skip(_UNSPOKEN.get(name, "unknown role"))
+            continue
+        parts = _parts(record.get("content"), file.counts.parts)
+        if parts is None:
+            file.counts.skip("unreadable message")
+            continue
+        session_id, native_id = id_of(record, "session_id") or file.name, id_of(record, "id")
+        yield RawMessage(
+            session_id=session_id,
+            role=_ROLES[name],
+            parts=parts,
+            event_time=time,
+            identity=None if native_id is None else (session_id, native_id),
+            speaker=text_of(record, "speaker", "name"),
+            cwd=text_of(record, "cwd"),
+            place=f"line {line}",
+        )
+
+
+def is_record(record: Fields) -> bool:
+    """Return whether a line is a message of a chat."""
+    return "role" in record and "content" in record
+
+
+FORMAT: Final = Format(
+    name="chat",
+    title="a chat (`role` and `content` on every line)",
+    messages=messages,
+    is_record=is_record,
+    in_folders=r".*\.jsonl",
+)
+
+
+def _parts(content: object, skipped: Counter[str]) -> tuple[str, ...] | None:
+    """Texts of a message; null where its content has no known form."""
+    if isinstance(content, str):
+        return (content,)
+    return tuple(texts_in(content, skipped, kind="text")) if isinstance(content, list) else None

@@ -1,0 +1,93 @@
+"""Claude.ai's export: `conversations.json`, bare or in the ZIP archive.
+
+What a person attached to a message comes with its text, and is a document: nobody's own word. Each message and each
+attachment is an entry.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from slowwave.ingest.counts import Counts
+from slowwave.ingest.fields import Fields, id_of, list_of, object_of, parse_time, text_of, texts_in
+from slowwave.ingest.files import Input, file_time
+from slowwave.ingest.formats.conversations import (
+    BROKEN,
+    Conversation,
+    conversations_of,
+    id_by_content,
+    leave_out,
+)
+from slowwave.ingest.formats.row import Format
+from slowwave.ingest.turns import RawMessage, Role
+
+_ROLES: Final[dict[str, Role]] = {"human": "user", "assistant": "assistant"}
+
+
+def messages(file: Input) -> Iterator[RawMessage]:
+    """The messages and attachments of an export of Claude.ai."""
+    modified = file_time(file.path)
+    for conversation in conversations_of(file):
+        session_id = id_of(conversation.fields, "uuid") or _id_by_content(conversation.fields)
+        time = parse_time(conversation.fields.get("created_at")) or modified
+        said = conversation.fields.get("chat_messages")
+        if not isinstance(said, list):
+            leave_out(BROKEN, file.counts)
+        for message in map(object_of, list_of(said)):
+            time = parse_time(message.get("created_at")) or time
+            yield from _of_message(conversation, message, session_id, file.counts, time)
+
+
+FORMAT: Final = Format(
+    name="claude_ai",
+    title="an export of Claude.ai",
+    messages=messages,
+    start=re.compile(rb'\[.*?(?<!\\)"chat_messages"\s*:\s*\[', re.DOTALL),
+)
+
+
+def _id_by_content(fields: Fields) -> str:
+    first = object_of(next(iter(list_of(fields.get("chat_messages"))), None))
+    said = id_of(first, "uuid") or "\n\n".join(_texts(first, Counts()))
+    return id_by_content(text_of(fields, "created_at") or "", said)
+
+
+def _of_message(
+    conversation: Conversation, message: Fields, session_id: str, counts: Counts, time: datetime
+) -> Iterator[RawMessage]:
+    """The message, and what was attached to it before it: it speaks of that."""
+    counts.entry_count += 1
+    sender = message.get("sender")
+    role = _ROLES.get(sender.strip().lower()) if isinstance(sender, str) else None
+    place = f"conversation {conversation.number}"
+    for attachment in map(object_of, list_of(message.get("attachments"))):
+        counts.entry_count += 1
+        text = attachment.get("extracted_content")
+        if not isinstance(text, str) or not text.strip():
+            counts.skip("attachment without text")
+            continue
+        name = text_of(attachment, "file_name")
+        head = f"{' '.join(name.split())}\n\n" if name else ""
+        yield RawMessage(session_id, "document", (head + text,), time, place=place)
+    if files := list_of(message.get("files")):
+        counts.parts["file without text"] += len(files)
+    if role is None:
+        counts.skip("unknown role")
+        return
+    native_id = id_of(message, "uuid")
+    yield RawMessage(
+        session_id=session_id,
+        role=role,
+        parts=_texts(message, counts),
+        event_time=time,
+        identity=None if native_id is None else (session_id, native_id),
+        place=place,
+    )
+
+
+def _texts(message: Fields, counts: Counts) -> tuple[str, ...]:
+    """The texts of a message: its blocks, else its `text`; what was thought, and what tools said, is counted."""
+    texts = texts_in(list(map(object_of, list_of(message.get("content")))), counts.parts, kind="text")
+    whole = message.get("text")
+    return tuple(texts) if texts or not isinstance(whole, str) else (whole,)

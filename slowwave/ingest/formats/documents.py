@@ -1,0 +1,216 @@
+"""Markdown and text files: what somebody wrote down, as sections.
+
+A file is not a conversation: its turns have the role `document` and are untrusted. Redaction and the cutting
+out of injected memory come before the text is cut into sections, so that neither can be torn in two.
+
+The scanner knows fenced code, comments and the headings that start a line or are underlined; the rest of Markdown
+moves no section.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from slowwave.errors import InputError
+from slowwave.ingest.fences import strip_injected
+from slowwave.ingest.fields import parse_time
+from slowwave.ingest.files import Input, file_time, open_bytes, path_text, shown_path
+from slowwave.ingest.formats.row import Format
+from slowwave.ingest.redact import redact
+from slowwave.ingest.turns import MARGIN, RawMessage, border_before
+from slowwave.schemas.identity import stable_id
+from slowwave.schemas.refusals import clean_text
+
+TEXT: Final = ".txt"
+MARKDOWN_SUFFIXES: Final = frozenset({".md", ".markdown"})
+_SUFFIXES: Final = MARKDOWN_SUFFIXES | {".rst"}
+CUT_DOCUMENT: Final = "document cut at its bound"
+
+SECTION_WORDS: Final = 400
+"""About how many words a section may have before it is cut between paragraphs."""
+
+_FRONT_MATTER: Final = re.compile(
+    r"---[ \t]*\n(?P<fields>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_DATE_FIELD: Final = re.compile(r"^date:[ \t]*[\"']?(?P<date>[^\"'#\n]+)", re.MULTILINE)
+_CONTROL: Final = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
+_PIECE: Final = re.compile(r"(?:\S+\s*){1,%d}" % SECTION_WORDS)  # noqa: UP031
+
+_HEADING: Final = re.compile(r"(?P<marks>#{1,3})[ \t]+(?P<title>.*?)(?:[ \t]+#+)?[ \t]*")
+_UNDERLINE: Final = re.compile(r" {0,3}(?P<marks>=+|-+)[ \t]*")
+_NO_TITLE: Final = re.compile(r"\s*\Z| {4}|\t|[ ]{0,3}(?:[-*+>#<|]|\d+[.)]|```|~~~)")
+"""Beginnings of lines that no underline makes a title: blank, code, list, quotation, heading, element, table."""
+_FENCE: Final = re.compile(
+    r"(?P<before>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<marks>`{3,}(?=[^`]*\Z)|~{3,})"
+)
+"""A line that opens code, also as the first of a list's item; `before` is as wide as the code is indented."""
+_COMMENT: Final = re.compile(r" {0,3}<!--(?!.*-->)")
+
+
+class _Line(NamedTuple):
+    """A line of a document: whether it is code, and the level and title of the heading that it is, 0 for none."""
+
+    text: str
+    is_code: bool = False
+    level: int = 0
+    title: str = ""
+
+
+def messages(file: Input) -> Iterator[RawMessage]:
+    """The sections of a Markdown or text file.
+
+    Markdown is cut at headings of level 1 to 3; a section begins with the path of its headings. Plain text,
+    and a section that is too long, is cut between paragraphs at about `SECTION_WORDS`. The time is the
+    front matter's `date`, else that of the file.
+    """
+    fields, text = document_text(file)
+    date = _DATE_FIELD.search(fields)
+    event_time = (parse_time(date["date"]) if date else None) or file_time(file.path)
+    session_id = stable_id("file", path_text(file.path.resolve().parent.name), path_text(file.path.name))
+    is_markdown = file.path.suffix.lower() in MARKDOWN_SUFFIXES
+    for number, section in enumerate(sections_of(text, is_markdown=is_markdown), start=1):
+        file.counts.entry_count += 1
+        yield RawMessage(session_id, "document", (section,), event_time, place=f"section {number}")
+
+
+def _is_document(path: Path) -> bool:
+    return path.suffix.lower() in _SUFFIXES
+
+
+FORMAT: Final = Format(
+    name="document",
+    title=f"or a document ({', '.join(sorted(_SUFFIXES))}, {TEXT})",
+    messages=messages,
+    is_path=_is_document,
+    in_folders=r".*\.(?:md|markdown|txt)",
+    source_type="file",
+)
+
+
+def document_text(file: Input) -> tuple[str, str]:
+    """The fields of a document's front matter, as it has them, and its text without injected memory and secrets.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It cannot be read, or is not text.
+    """
+    text, is_whole = _read_text(file)
+    fields = ""
+    if file.path.suffix.lower() in MARKDOWN_SUFFIXES and (front := _FRONT_MATTER.match(text)):
+        file.counts.parts["front matter"] += 1
+        fields, text = front["fields"], text[front.end() :]
+    text, fence_count = strip_injected(text)
+    if fence_count:
+        file.counts.parts["injected memory"] += fence_count
+    text, redacted = redact(text)
+    file.counts.redacted.update(redacted)
+    if not is_whole:  # a secret at the cut was seen by half
+        text = text[: border_before(text, len(text) - MARGIN)]
+    return fields, text
+
+
+def _read_text(file: Input) -> tuple[str, bool]:
+    """The text of a file, or its beginning, and whether it is all of it."""
+    with open_bytes(file.path, file.bounds) as (opened, size):
+        raw = opened.read(min(size, file.bounds.document_bytes))
+    text = raw.decode("utf-8-sig", "replace")
+    odd_count = sum(1 for _ in _CONTROL.finditer(text))
+    if b"\x00" in raw or odd_count * 20 > len(text):
+        raise InputError(
+            f"{shown_path(file.path)} is not text: name a Markdown or text file, saved as UTF-8."
+        )
+    if size > len(raw):
+        file.counts.parts[CUT_DOCUMENT] += 1
+        allowed = f"readers.document_bytes allows {file.bounds.document_bytes:,}"
+        excess = f"has {size:,} bytes, and what comes after about {len(raw):,} is left out: {allowed}"
+        file.counts.exceed(CUT_DOCUMENT, excess)
+    text = clean_text(text).replace("\r\n", "\n").replace("\r", "\n")
+    return text, size <= len(raw)
+
+
+def sections_of(text: str, *, is_markdown: bool) -> Iterator[str]:
+    """The sections of a text, each under the path of its headings; without `is_markdown` there are none of these."""
+    path: list[_Line] = []
+    below: list[_Line] = []
+    for line in _scanned(text.split("\n")):
+        if not line.level or not is_markdown:
+            below.append(line)
+            continue
+        yield from _gather(" > ".join(upper.title for upper in path), _paragraphs(below))
+        path, below = [*(upper for upper in path if upper.level < line.level), line], []
+    yield from _gather(" > ".join(upper.title for upper in path), _paragraphs(below))
+
+
+def _scanned(lines: list[str]) -> Iterator[_Line]:
+    """The lines with what they are; a title and its underline are one line."""
+    place, is_after_blank = 0, True
+    while place < len(lines):
+        line = lines[place]
+        end = _end_of_block(lines, place)
+        under = _UNDERLINE.fullmatch(lines[place + 1]) if place + 1 < len(lines) else None
+        heading = _HEADING.fullmatch(line)
+        if end > place:
+            yield from (_Line(text, is_code=not _COMMENT.match(line)) for text in lines[place:end])
+        elif heading and heading["title"]:
+            yield _Line(line, level=len(heading["marks"]), title=heading["title"])
+        elif under and is_after_blank and not _NO_TITLE.match(line):
+            yield _Line(line, level=1 if under["marks"][0] == "=" else 2, title=line.strip())
+            end = place + 2
+        else:
+            yield _Line(line)
+        is_after_blank = not line.strip() or end > place or bool(heading)
+        place = max(end, place + 1)
+
+
+def _end_of_block(lines: list[str], place: int) -> int:
+    """The line behind the code or the comment that begins here; `place` where none does.
+
+    Code that nothing closes goes on to the end, or within a list to the next line that is indented less.
+    """
+    if _COMMENT.match(lines[place]):
+        ends = (number for number in range(place, len(lines)) if "-->" in lines[number])
+        return next(ends, len(lines) - 1) + 1
+    fence = _FENCE.match(lines[place])
+    if fence is None:
+        return place
+    closing = re.compile(rf"[ \t>]*{re.escape(fence['marks'][0])}{{{len(fence['marks'])},}}[ \t]*")
+    indent = len(fence["before"].expandtabs(4))
+    for number in range(place + 1, len(lines)):
+        line = lines[number]
+        if closing.fullmatch(line):
+            return number + 1
+        if line.strip() and len(line) - len(line.lstrip()) < indent > 3:  # noqa: PLR2004 - up to 3 the text's own
+            return number
+    return len(lines)
+
+
+def _paragraphs(lines: list[_Line]) -> Iterator[str]:
+    """Text between blank lines; a code block stays whole."""
+    paragraph: list[str] = []
+    for line in lines:
+        if line.text.strip() or line.is_code:
+            paragraph.append(line.text)
+        elif paragraph:
+            yield "\n".join(paragraph)
+            paragraph = []
+    if paragraph:
+        yield "\n".join(paragraph)
+
+
+def _gather(heading: str, paragraphs: Iterator[str]) -> Iterator[str]:
+    """Paragraphs put together to about `SECTION_WORDS`, each section under its heading."""
+    title = [heading] if heading else []
+    gathered: list[str] = []
+    word_count = 0
+    for paragraph in paragraphs:
+        is_whole = len(paragraph.split()) <= 2 * SECTION_WORDS
+        for piece in [paragraph] if is_whole else _PIECE.findall(paragraph):
+            piece_words = len(piece.split())
+            if gathered and word_count + piece_words > SECTION_WORDS:
+                yield "\n\n".join([*title, *gathered])
+                gathered, word_count = [], 0
+            gathered.append(piece.rstrip())
+            word_count += piece_words
+    if gathered:
+        yield "\n\n".join([*title, *gathered])

@@ -1,0 +1,254 @@
+"""Sessions of Gemini CLI: a JSON file with all messages, and since 2026 a log of them (`.jsonl`), a change a line.
+
+    {"sessionId", "projectHash", "startTime", "kind"}                      the head of a session
+    {"id", "timestamp", "type": "user" | "gemini" | "info" ..., "content"}  a message, or a newer version of it
+    {"$set": {"messages": [...]}}                                          what the model is sent from now on
+    {"$rewindTo": id}                                                      this message and all after it are taken back
+
+The last version of a message counts, at its place. What was rewound is left out. A `$set` makes nothing unsaid: it is
+also written when a conversation is compressed. Messages that are only in one are taken from there. Questions that the
+assistant asks by a call (`ask_user`) are its words, and what the call returns is the person's. Other tool calls,
+thoughts, notices, files that `@` put into a prompt and sessions of sub-agents are left out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from slowwave.ingest.counts import UNSPOKEN
+from slowwave.ingest.fields import (
+    LONGEST_LABEL,
+    Fields,
+    id_of,
+    list_of,
+    object_in,
+    object_of,
+    questions_in,
+    time_of,
+)
+from slowwave.ingest.files import Input, file_time
+from slowwave.ingest.formats.row import Format, Place
+from slowwave.ingest.lines import json_object, json_records
+from slowwave.ingest.turns import RawMessage, Role
+from slowwave.schemas.refusals import clean_text
+
+_Place = tuple[int, int]
+"""A line, and the place of a message on it."""
+_Placed = tuple[str, str, Fields]
+"""A message with its session and its place."""
+
+_ROLES: Final[dict[str, Role]] = {"user": "user", "gemini": "assistant"}
+_FILES: Final = re.compile(r"(?:^|\n)[ \t]*--- Content from referenced files ---")
+_OF_HOOKS: Final = re.compile(r"\s*<hook_context>.*</hook_context>", re.DOTALL)
+"""Context of the hooks at the start of a session, which precedes the prompt of `gemini -p` in one text."""
+_INJECTED: Final = re.compile(
+    r"\s*(?:<(?:state_snapshot|session_context|loaded_context|hook_context)>"
+    r"|This is the Gemini CLI\. We are setting up)"
+)
+_COMMAND: Final = re.compile(r"\s*/[a-z-]+(?: [a-z-]+)?\s*")
+_RECORD: Final = "session record"
+_ASKING: Final = "ask_user"
+"""The tool by which the assistant asks the person. Tools of servers have other names (`mcp_...`)."""
+
+
+@dataclass
+class _Log:
+    """Places of the last version of each message of a log, and the messages that were taken back."""
+
+    last: dict[str, _Place] = field(default_factory=dict)
+    rewound: set[str] = field(default_factory=set)
+    session_id: str | None = None
+    is_subagent: bool = False
+
+    def follow(self, line: int, record: Fields) -> None:
+        """Take over a line."""
+        if "$rewindTo" in record:
+            self._take_back(id_of(record, "$rewindTo"))
+            return
+        head = object_of(record.get("$set")) or record
+        self.session_id = self.session_id or id_of(head, "sessionId")
+        self.is_subagent = self.is_subagent or head.get("kind") == "subagent"
+        for number, message in enumerate(_messages_on(record)):
+            if (name := id_of(message, "id")) is not None:
+                self.last[name] = line, number
+                self.rewound.discard(name)
+
+    def _take_back(self, target: str | None) -> None:
+        """Take back a message and all after it, or where it is unknown all there are."""
+        is_known = target in self.last
+        while self.last:
+            name, _ = self.last.popitem()
+            self.rewound.add(name)
+            if is_known and name == target:
+                return
+
+
+def _is_record(record: Fields) -> bool:
+    """Return whether a line is one of a log: its head, a change, or a message."""
+    if "sessionId" in record and ("projectHash" in record or "startTime" in record):
+        return True
+    return "$set" in record or "$rewindTo" in record
+
+
+def messages_of_log(file: Input) -> Iterator[RawMessage]:
+    """The messages of a log."""
+    return _raw(_of_log(file), file)
+
+
+def messages_of_file(file: Input) -> Iterator[RawMessage]:
+    """The messages of a session that is one JSON object."""
+    return _raw(_of_file(file), file)
+
+
+LOG: Final = Format(
+    name="gemini",
+    title="Gemini CLI",
+    messages=messages_of_log,
+    is_record=_is_record,
+    in_folders=r".*\.jsonl",
+    places=(
+        Place(
+            "Gemini CLI",
+            ("$GEMINI_CLI_HOME/.gemini/tmp", ".gemini/tmp"),
+            re.compile(r"[^/]+/chats/session-[^/]+\.jsonl?"),
+            depth=2,
+        ),
+    ),
+)
+FILE: Final = Format(
+    name="gemini",
+    title="",
+    messages=messages_of_file,
+    start=re.compile(rb'\{\s*"(?:sessionId|projectHash)"\s*:'),
+    suffix=".json",
+    in_folders=r".*/chats/session-[^/]*\.json",
+)
+
+
+def _of_log(file: Input) -> Iterator[_Placed]:
+    """Messages with their session and place. The log is read twice: what is taken back comes first."""
+    log, counts = _Log(), file.counts
+    for line, record in json_records(file.again()):
+        log.follow(line, record)
+    session_id = log.session_id or file.name
+    for line, record in json_records(file):
+        if log.is_subagent:
+            counts.skip("sub-agent")
+            continue
+        if not _is_message(record):
+            counts.skip(_RECORD)
+        for number, message in enumerate(_messages_on(record)):
+            counts.entry_count += not _is_message(record)
+            name = id_of(message, "id")
+            if name is None or log.last.get(name) == (line, number):
+                yield session_id, f"line {line}", message
+            else:
+                counts.skip("rewound message" if name in log.rewound else "repeated message")
+
+
+def _of_file(file: Input) -> Iterator[_Placed]:
+    found = json_object(file)
+    messages = list_of(found.get("messages"))
+    file.counts.entry_count += len(messages)
+    if found.get("kind") == "subagent":
+        file.counts.skip("sub-agent", len(messages))
+        return
+    session_id = id_of(found, "sessionId") or file.name
+    for number, message in enumerate(messages, start=1):
+        yield session_id, f"message {number}", object_of(message)
+
+
+def _raw(messages: Iterable[_Placed], file: Input) -> Iterator[RawMessage]:
+    counts, time, folder = file.counts, file_time(file.path), _folder_of(file.path)
+    for session_id, place, message in messages:
+        time = time_of(message, counts.parts) or time
+        kind = message.get("type")
+        role = _ROLES.get(kind) if isinstance(kind, str) else None
+        if role is None:
+            counts.skip("harness message" if kind in ("info", "error", "warning") else "unknown record type")
+            continue
+        texts = _texts(message, role, counts.parts)
+        if not texts:
+            counts.skip(UNSPOKEN)
+            continue
+        name = id_of(message, "id")
+        yield RawMessage(
+            session_id=session_id,
+            role=role,
+            parts=tuple(texts),
+            event_time=time,
+            identity=None if name is None else ("gemini", session_id, name),
+            cwd=folder,
+            place=place,
+        )
+
+
+def _texts(message: Fields, role: Role, skipped: Counter[str]) -> list[str]:
+    """The texts that were said: what a person saw of their own prompt where that is told, without attached files."""
+    content = message.get("content")
+    if role == "user":
+        content = message.get("displayContent") or content
+    texts: list[str] = []
+    for part in content if isinstance(content, list) else [content]:
+        text = part.get("text") if isinstance(part, dict) else part
+        if role == "user" and isinstance(text, str) and (hooks := _OF_HOOKS.match(text)):
+            skipped["injected context"] += 1
+            text = text[hooks.end() :]
+        if isinstance(part, dict) and part.get("thought"):
+            skipped["thinking"] += 1
+        elif not isinstance(text, str):
+            answers = _answers(part) if role == "user" else ""
+            texts += [answers] if answers else []
+            skipped["block without text"] += not answers and part not in (None, {}, [])
+        elif role == "user" and (_INJECTED.match(text) or _COMMAND.fullmatch(text)):
+            skipped["command" if _COMMAND.fullmatch(text) else "injected context"] += 1
+        elif role == "user" and (files := _FILES.search(text)):
+            skipped["attached file"] += 1
+            return [*texts, text[: files.start()]] if text[: files.start()].strip() else texts
+        elif text.strip():
+            texts.append(text)
+    return [*texts, *_questions(message)] if role == "assistant" else texts
+
+
+def _questions(message: Fields) -> Iterator[str]:
+    """The questions that the assistant asked the person by a call, with what he could choose of."""
+    for call in map(object_of, list_of(message.get("toolCalls"))):
+        if call.get("name") == _ASKING and call.get("status") == "success":
+            yield from questions_in(object_of(call.get("args")))
+
+
+def _answers(part: object) -> str:
+    """The person's answers in what such a call returned, a line each; empty for another part."""
+    returned = object_of(object_of(part).get("functionResponse"))
+    if returned.get("name") != _ASKING:
+        return ""
+    told = object_in(object_of(returned.get("response")).get("output"))
+    return "\n".join(answer for answer in object_of(told.get("answers")).values() if isinstance(answer, str))
+
+
+def _messages_on(record: Fields) -> list[Fields]:
+    """The messages of a line: itself, or those of a change or a head."""
+    if _is_message(record):
+        return [record]
+    held = (object_of(record.get("$set")) or record).get("messages")
+    return [object_of(message) for message in list_of(held)]
+
+
+def _is_message(record: Fields) -> bool:
+    return "id" in record and "type" in record
+
+
+def _folder_of(path: Path) -> str | None:
+    """The folder of the project, as Gemini CLI notes it next to its sessions; null where that cannot be read."""
+    note = path.parent.parent / ".project_root"
+    try:
+        if not note.is_file():  # opening a pipe would wait for its writer
+            return None
+        with note.open("rb") as file:
+            head = file.read(4 * LONGEST_LABEL)
+    except OSError:
+        return None
+    return clean_text(head.decode("utf-8", "replace").partition("\n")[0]).strip() or None

@@ -1,0 +1,188 @@
+"""Memories that other programs had written down: an MCP memory server's graph, and mem0's export.
+
+An agent wrote them by a tool, or a model took them from talk: they come from an assistant, whoever owns the file. Of a
+graph each observation and each relation is one memory that can be understood alone, with the names that it is about.
+Nobody says when they were true.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from slowwave.ingest.counts import CUT_MESSAGE, Counts
+from slowwave.ingest.fences import strip_injected
+from slowwave.ingest.fields import Fields, parse_time, text_of
+from slowwave.ingest.files import Input
+from slowwave.ingest.formats.archive import elements_of, start_of
+from slowwave.ingest.formats.row import Format
+from slowwave.ingest.lines import json_records, json_value
+from slowwave.ingest.turns import bounded_text
+from slowwave.schemas.refusals import clean_text
+from slowwave.schemas.requests import LONGEST_NAME, LONGEST_TEXT
+
+LONG: Final = "entry over its bound"
+
+_TYPES: Final = {
+    "user": "person",
+    "people": "person",
+    "company": "organization",
+    "team": "organization",
+    "location": "place",
+    "city": "place",
+    "technology": "tool",
+    "library": "tool",
+    "idea": "concept",
+}
+"""Types of entities as others call them, by ours."""
+
+_OURS: Final = frozenset({"person", "project", "organization", "place", "concept", "tool"})
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A memory as another program had it, without secrets: `entities` as `Name (type)`, `noted_at` null if unknown."""
+
+    content: str
+    subject: str | None
+    entities: tuple[str, ...]
+    noted_at: datetime | None = None
+
+
+def _is_graph_record(record: Fields) -> bool:
+    if record.get("type") == "entity":
+        return isinstance(record.get("observations"), list)
+    return record.get("type") == "relation" and {"from", "to", "relationType"} <= record.keys()
+
+
+_GRAPH_OBJECT: Final = rb'\{\s*"entities"\s*:\s*\['
+_RESULTS: Final = rb'\{\s*(?:"\w{1,40}"\s*:\s*(?:null|\d{1,9}|"[^"\\]{0,400}")\s*,\s*){0,8}"results"\s*:\s*\['
+_ONE_TEXT: Final = re.compile(rb"\[|" + _GRAPH_OBJECT + rb"|" + _RESULTS)
+"""The beginning of an export that is one JSON value, not one a line."""
+
+GRAPH: Final = Format(
+    name="mcp_graph",
+    title="an MCP memory graph",
+    messages=None,
+    start=re.compile(_GRAPH_OBJECT),
+    is_record=_is_graph_record,
+    in_folders=r".*/memory\.json",
+)
+MEM0: Final = Format(
+    name="mem0",
+    title="mem0",
+    messages=None,
+    start=re.compile(rb'\[.*?(?<!\\)"memory"\s*:\s*"|' + _RESULTS, re.DOTALL),
+)
+
+
+def read_noted(file: Input, form: str) -> Iterator[Noted]:
+    """The memories of a graph or of mem0's export (`form`, a format's name); what holds none is counted.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It cannot be read.
+    """
+    types: dict[str, str] = {}
+    for fields in _records(file):
+        found = _of_mem0(fields, file.counts) if form == MEM0.name else _of_graph(fields, types, file.counts)
+        relation = None if found else _relation(fields, types, file.counts)
+        if relation is not None:
+            found = [relation]
+        if found:
+            file.counts.taken_count += 1
+            yield from found
+        else:
+            file.counts.skip(_reason(fields))
+
+
+def _records(file: Input) -> Iterator[Fields]:
+    """The objects of a file: a line each, or the entries of the lists of one JSON object."""
+    if not _ONE_TEXT.match(start_of(file.path, bounds=file.bounds)[0]):
+        yield from (record.fields for record in json_records(file))
+        return
+    most = file.bounds.line_bytes
+    for element in elements_of(file.path, bounds=file.bounds, most=most):
+        file.counts.entry_count += 1
+        if element.data is None:
+            allowed = f"readers.line_bytes allows {most:,}"
+            excess = f"entry {element.number} has {element.size:,} bytes and is left out: {allowed}"
+            file.counts.skip(LONG, excess=excess)
+            continue
+        fields = json_value(element.data.decode("utf-8", "replace"))
+        if isinstance(fields, dict):
+            yield fields
+        else:
+            file.counts.skip("entry that cannot be read")
+
+
+def _of_graph(fields: Fields, types: dict[str, str], counts: Counts) -> list[Noted]:
+    """The observations of an entity, each as a sentence that names it."""
+    name, observations = _name(fields.get("name"), counts), fields.get("observations")
+    if name is None or not isinstance(observations, list):
+        return []
+    said = text_of(fields, "entityType") or ""
+    kind = _TYPES.get(said.lower(), said.lower())
+    types[name] = kind if kind in _OURS else ""
+    found = []
+    for observation in observations:
+        text = _text(observation, counts)
+        if text:
+            is_named = name.casefold() in text.casefold()
+            found.append(Noted(text if is_named else f"{name}: {text}", name, (_typed(name, types),)))
+    return found
+
+
+def _relation(fields: Fields, types: Mapping[str, str], counts: Counts) -> Noted | None:
+    """A relation as a sentence of its two ends and what is between them."""
+    one = _name(fields.get("from", fields.get("source")), counts)
+    other = _name(fields.get("to", fields.get("target", fields.get("destination"))), counts)
+    how = _name(fields.get("relationType", fields.get("relationship", fields.get("relation"))), counts)
+    if one is None or other is None or how is None:
+        return None
+    return Noted(
+        f"{one} {how} {other}", one, tuple(dict.fromkeys((_typed(one, types), _typed(other, types))))
+    )
+
+
+def _of_mem0(fields: Fields, counts: Counts) -> list[Noted]:
+    text = _text(fields.get("memory"), counts)
+    noted_at = parse_time(fields.get("updated_at")) or parse_time(fields.get("created_at"))
+    return [Noted(text, None, (), noted_at)] if text else []
+
+
+def _reason(fields: Fields) -> str:
+    if "observations" in fields:
+        return "entity without observations"
+    if {"from", "to", "source", "target", "destination"} & fields.keys():
+        return "relation without its ends"
+    return "memory without text" if "memory" in fields else "entry of an unknown type"
+
+
+def _text(value: object, counts: Counts) -> str:
+    """A text without secrets and without memory of our own, cut at what may be remembered at once."""
+    if not isinstance(value, str):
+        return ""
+    bare, fence_count = strip_injected(clean_text(value))
+    if fence_count:
+        counts.parts["injected memory"] += fence_count
+    text, found, left_out = bounded_text(bare.strip(), LONGEST_TEXT)
+    counts.redacted.update(found)
+    if left_out:
+        counts.parts[CUT_MESSAGE] += 1
+    return text if any(character.isalnum() for character in text) else ""
+
+
+def _name(value: object, counts: Counts) -> str | None:
+    """A name on one line; null for what is too long for one."""
+    text = " ".join(_text(value, counts).split())
+    if len(text) > LONGEST_NAME:
+        counts.parts["name too long"] += 1
+        return None
+    return text or None
+
+
+def _typed(name: str, types: Mapping[str, str]) -> str:
+    kind = types.get(name)
+    return f"{name} ({kind})" if kind else name

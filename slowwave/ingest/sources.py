@@ -1,0 +1,208 @@
+"""The search for files to read: in folders that a person names, and where coding agents keep theirs.
+
+What is passed by is counted. Nothing here opens a file.
+"""
+
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from slowwave.errors import InputError, NotFoundError
+from slowwave.ingest.counts import DEFAULTS
+from slowwave.ingest.files import shown_path
+from slowwave.ingest.formats import FORMATS
+from slowwave.ingest.formats.row import Place
+from slowwave.ingest.lines import COMPRESSED
+from slowwave.schemas.report import UNREADABLE
+from slowwave.settings.readers import ReaderSettings
+
+_READ: Final = re.compile("|".join(sorted({form.in_folders for form in FORMATS if form.in_folders})))
+"""Paths, in lower case, of the files that are read from a folder."""
+
+LATE_FILE: Final = "file of a folder with too many"
+TOOL_OUTPUTS: Final = "tool-results"
+"""The folder of what tools put out, next to the transcript of a Claude Code session: much text that nobody said."""
+
+OWN_HOME: Final = "home of this memory in a folder"
+OUTPUTS, HIDDEN, LINK, SPECIAL, FOREIGN, ABOUT = (
+    "folder of tool output",
+    "hidden file or folder",
+    "symbolic link in a folder",
+    "pipe, socket or device",
+    "file with another ending",
+    "README beside transcripts",
+)
+
+HOME_PARTS: Final = frozenset(
+    {"MEMORY.md", "cache", "hooks", "journal", "prefect", "rederived", "server", "spool", "store"}
+)
+"""What Slowwave keeps in a home that could be taken for a source."""
+
+
+@dataclass
+class Found:
+    """Files to read, and what was passed by: counted by reason, and named where a person may not expect it."""
+
+    paths: list[Path] = field(default_factory=list)
+    passed_by: Counter[str] = field(default_factory=Counter)
+    named: list[tuple[str, str]] = field(default_factory=list)
+    """Reason and sentence."""
+
+
+def find_sources(
+    paths: Iterable[Path], *, bounds: ReaderSettings = DEFAULTS, home: Path | None = None
+) -> Found:
+    """Files to read: each named file, and what each named folder holds, without repetition.
+
+    `home` and its own parts (`HOME_PARTS`) are the memory itself, and are never read. Folders are walked in sorted
+    order; hidden files and folders, symbolic links, pipes and other endings in them are passed by and counted, and so
+    is a README next to or above transcripts, which is about them. A folder that cannot be listed is named.
+
+    Raises:
+        NotFoundError: A named path is not there.
+        InputError: It is `home` or a part of it, or cannot be looked at.
+    """
+    files: dict[Path, None] = {}
+    found, own = Found(), None if home is None else home.resolve()
+    for path in paths:
+        try:
+            if not path.exists():
+                raise NotFoundError(f"There is no file or folder {shown_path(path)}: check the path.")
+            if own is not None and _is_of_home(path.resolve(), own):
+                raise InputError(
+                    f"{shown_path(path)} is this memory's own home, or a part of it: name your own files."
+                )
+            files.update(dict.fromkeys(_walk(path, found, bounds, own) if path.is_dir() else [path]))
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise InputError(f"{shown_path(path)} cannot be looked at ({reason}): check the path.") from error
+    found.paths = list(files)
+    return found
+
+
+def _is_of_home(path: Path, home: Path) -> bool:
+    """Return whether a path is a home, or what Slowwave itself keeps there; others may keep files there, too."""
+    return path == home or (path.is_relative_to(home) and path.relative_to(home).parts[0] in HOME_PARTS)
+
+
+def _walk(folder: Path, found: Found, bounds: ReaderSettings, home: Path | None) -> list[Path]:
+    files: list[Path] = []
+    top = folder.resolve()
+    own = folder / home.relative_to(top) if home is not None and home.is_relative_to(top) else None
+    for parent, folders, names in _listings(folder, found):
+        if own is not None and own.parent == Path(parent) and own.name in folders:
+            folders.remove(own.name)
+            found.passed_by[OWN_HOME] += 1
+        linked = [name for name in folders if Path(parent, name).is_symlink()]
+        found.passed_by[LINK] += len(linked)
+        found.passed_by[HIDDEN] += sum(name.startswith(".") for name in [*folders, *names])
+        outputs = TOOL_OUTPUTS in folders and Path(f"{parent}.jsonl").is_file()
+        found.passed_by[OUTPUTS] += outputs
+        folders[:] = [
+            name for name in folders if not (name.startswith(".") or (outputs and name == TOOL_OUTPUTS))
+        ]
+        for path in (Path(parent, name) for name in names if not name.startswith(".")):
+            reason = _reason_to_pass_by(path)
+            if reason is None:
+                files.append(path)
+                continue
+            found.passed_by[reason] += 1
+            if reason == SPECIAL:
+                found.named.append((SPECIAL, f"{shown_path(path)} is a {SPECIAL}: it is not read"))
+    with_transcripts = {
+        parent for path in files if path.suffix.lower() == ".jsonl" for parent in path.parents
+    }
+    wanted = sorted(
+        path for path in files if not (path.stem.lower() == "readme" and path.parent in with_transcripts)
+    )
+    found.passed_by[ABOUT] += len(files) - len(wanted)
+    if len(wanted) > bounds.folder_files:
+        late = len(wanted) - bounds.folder_files
+        found.passed_by[LATE_FILE] += late
+        left_out = f"{late:,} of its {len(wanted):,} files are left out"
+        allowed = f"readers.folder_files allows {bounds.folder_files:,}"
+        found.named.append((LATE_FILE, f"{shown_path(folder)}: {left_out}: {allowed}"))
+    return wanted[: bounds.folder_files]
+
+
+def _listings(top: Path, found: Found) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Each folder with the names of its folders and of all else; taken out of these, a folder is not looked into.
+
+    One that cannot be listed is named in `found`.
+
+    `os.walk` calls itself for each folder below before Python 3.12, and a thousand within each other end it.
+    """
+    waiting = [str(top)]
+    while waiting:
+        parent = waiting.pop()
+        try:
+            with os.scandir(parent) as entries:
+                kinds = [(entry.name, _is_folder(entry)) for entry in entries]
+        except OSError as error:
+            found.passed_by[UNREADABLE] += 1
+            why = f"{shown_path(Path(parent))} cannot be listed ({error.strerror}): check its permissions"
+            found.named.append((UNREADABLE, why))
+            continue
+        folders = [name for name, is_folder in kinds if is_folder]
+        yield parent, folders, [name for name, is_folder in kinds if not is_folder]
+        below = (os.path.join(parent, name) for name in folders)  # noqa: PTH118 - a path object each takes ten times as long
+        waiting += [path for path in below if not os.path.islink(path)]  # noqa: PTH114
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link in a circle
+        return False
+
+
+def _reason_to_pass_by(path: Path) -> str | None:
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return None  # reading it says what is wrong
+    if stat.S_ISLNK(mode):
+        return LINK
+    if not stat.S_ISREG(mode):
+        return SPECIAL
+    return None if _READ.fullmatch(path.absolute().as_posix().lower()) else FOREIGN
+
+
+def known_places(environment: Mapping[str, str], user: Path) -> list[tuple[Place, Path]]:
+    """The places of agents that there may be, each folder once; `user` is the user's own folder."""
+    found: dict[tuple[str, str], tuple[Place, Path]] = {}
+    for place in (place for form in FORMATS for place in form.places):
+        for root in place.roots:
+            variable, _, below = root.removeprefix("$").partition("/")
+            is_named = root.startswith("$")
+            if is_named and not environment.get(variable):
+                continue
+            folder = Path(environment[variable]).expanduser() / below if is_named else user / root
+            found.setdefault((place.source, os.path.realpath(folder)), (place, folder))
+    return list(found.values())
+
+
+def files_of(place: Place, folder: Path) -> list[Path]:
+    """The files of a place in the order of their paths; none where there is no such folder.
+
+    Symbolic links below the folder are passed by. A session that is there both plain and compressed is read plain.
+    """
+    found = sorted(_kept(place, folder))
+    plain = set(found)
+    return [path for path in found if not (path.suffix == COMPRESSED and path.with_suffix("") in plain)]
+
+
+def _kept(place: Place, top: Path) -> Iterator[Path]:
+    for parent, folders, names in _listings(top, Found()):
+        below = Path(parent).relative_to(top)
+        if place.depth is not None and len(below.parts) >= place.depth:
+            folders.clear()
+        for path in (Path(parent, name) for name in names):
+            is_of_place = place.pattern.fullmatch((below / path.name).as_posix())
+            if is_of_place and path.is_file() and not path.is_symlink():
+                yield path

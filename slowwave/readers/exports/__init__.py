@@ -1,1 +1,0 @@
-"""Readers of what other products export: conversations and memories."""
