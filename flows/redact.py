@@ -1,9 +1,11 @@
 """Redact: secrets that older rules let in are taken out of everything that the home holds."""
 
+import time
+
 from prefect import flow
 
+from slowwave.rewrite.redact import find_secrets, open_redaction, plan_redaction, redact_home
 from slowwave.schemas.report import StageReport
-from slowwave.sweep.sweep import carry_out, end_cut_off, find_secrets, open_sweep, plan_sweep
 from tasks.step import publish, run_name
 
 
@@ -15,10 +17,12 @@ def redact(home: str = "", dry_run: bool = False) -> StageReport:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only say what would be taken out, by kind, place, source and day.
     """
-    with open_sweep(home, dry_run=dry_run) as run:
-        end_cut_off(run)
-        secrets = find_secrets(run)
-        plan = plan_sweep(run, secrets)
-        carry_out(run, plan)
-    publish(run.report)
-    return run.report
+    started = time.monotonic()
+    with open_redaction(home, dry_run=dry_run) as work:
+        secrets = find_secrets(work.home)
+        plan = plan_redaction(work, secrets)
+        report = redact_home(work, plan, dry_run=dry_run)
+    report.rows_in = secrets.event_count
+    report.seconds = round(time.monotonic() - started, 3)
+    publish(report)
+    return report

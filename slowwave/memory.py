@@ -15,7 +15,6 @@ from slowwave.edits import overview, quarantine
 from slowwave.edits.explain import explain
 from slowwave.edits.methods import Edits
 from slowwave.edits.status import read_status
-from slowwave.erase import erase
 from slowwave.errors import InputError, TransientError
 from slowwave.export.export import export
 from slowwave.home.citations import Citations
@@ -35,6 +34,7 @@ from slowwave.recording.folding import Folding
 from slowwave.recording.ingest import ingest
 from slowwave.recording.record import Recorder
 from slowwave.recording.watch import Sources
+from slowwave.rewrite import erase
 from slowwave.schemas.choices import ExportFormat
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.refusals import clean_text, moment_of, request_of

@@ -122,12 +122,22 @@ def open_stage(name: str, *, home: str, dry_run: bool = False) -> Iterator[Stage
 
 def publish(report: StageReport | NightReport) -> None:
     """Leaves a report as a Markdown artifact under a stable key, and its headline in the log."""
+    report = without_texts(report)
     if isinstance(report, NightReport):
         key, line, text = "nightly", night_headline(report), night_markdown(report)
     else:
         key, line, text = report.stage, headline(report), stage_markdown(report)
     run_logger().info(line)
     publish_page(text, key=f"{key}-report", headline=line)
+
+
+def without_texts(report: StageReport | NightReport) -> StageReport | NightReport:
+    """A report in numbers and sentences alone: an erase does not reach Prefect's database."""
+    if isinstance(report, StageReport):
+        return report.model_copy(update={"examples": []})
+    stages = [stage.model_copy(update={"examples": []}) for stage in report.stages]
+    story = [part.model_copy(update={"lines": [], "more_count": 0}) for part in report.story]
+    return report.model_copy(update={"stages": stages, "story": story})
 
 
 def publish_page(text: str, *, key: str, headline: str) -> None:

@@ -8,6 +8,7 @@ import polars as pl
 from slowwave.edits.resolve import disputes
 from slowwave.errors import NotFoundError
 from slowwave.home.ids import whole_ids
+from slowwave.home.kept_out import digests
 from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import journaled, mentioning
@@ -30,6 +31,7 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     store = reader.current()
     if store is None:
         raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
+    _refuse_erased(reader, store, cell_id.strip())
     journal = reader.home.journal
     (whole,) = whole_ids(
         store,
@@ -42,12 +44,9 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     steps, made = _life(events, whole)
     stored = store.by_key("cells", [whole])
     if stored.is_empty() and made is None:
-        dead = store.by_key("tombstones", [whole], ["cell_id", "content"])["content"].drop_nulls()
-        if len(dead):
-            raise NotFoundError(
-                f"memory {whole} told a conversation, and a person deleted it: erase the conversation to take its text"
-            )
-        raise NotFoundError(f"memory {whole} was erased: nothing of it is kept")
+        raise NotFoundError(
+            f"memory {whole} told a conversation, and a person deleted it: erase the conversation to take its text"
+        )
     cell_usage = store.by_key("cell_usage", [whole])
     row = stored.row(0, named=True) if stored.height else (made or {})
     is_dead = store.by_key("tombstones", [whole], ["cell_id"]).height > 0
@@ -86,6 +85,16 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
             *_incomplete(reader.home.journal, store),
         ],
     )
+
+
+def _refuse_erased(reader: Reader, store: Store, cell_id: str) -> None:
+    """Say of an erased memory that it was; of its id a digest alone is kept.
+
+    Raises:
+        NotFoundError: it was erased.
+    """
+    if store.by_key("tombstones", digests(reader.home.root, [cell_id]), ["cell_id"]).height:
+        raise NotFoundError(f"memory {cell_id} was erased: nothing of it is kept")
 
 
 def _counts(store: Store, cell_id: str, cell_usage: pl.DataFrame) -> dict[str, int]:

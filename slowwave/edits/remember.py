@@ -5,6 +5,7 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.errors import InputError
+from slowwave.home.kept_out import digests
 from slowwave.home.paths import Home
 from slowwave.home.swept import keep_fresh
 from slowwave.ingest.statements import Statement, cell_id_of, read_statement, statement_rows, turn_id_of
@@ -114,7 +115,8 @@ def readmission(home: Home, store: Store | None, digest: str, *, origin: SaidBy 
         return nothing
     owner = home.settings.owner
     mine = owned_in(owner, owner.project_id) & (col("scope") == lit(owner.scope))
-    dead = store.rows("tombstones", nothing.columns, mine & (col("content_hash") == lit(digest)))
+    same = col("content_hash").isin([digest, *digests(home.root, [digest])])
+    dead = store.rows("tombstones", nothing.columns, mine & same)
     if dead.height and origin != "user":
         raise InputError(
             "a person deleted this memory, and what is deleted stays out: say what holds instead"
@@ -141,7 +143,8 @@ def session_of(
     if store is None:
         return day, False
     known = store.by_key("cells", [cell_id_of(home.owner, day, digest)], ["cell_id", "status"])
-    erased = store.by_key("erasures", [turn_id_of(home.owner, day, digest)], ["turn_id"])
+    erased_ids = digests(home.root, [turn_id_of(home.owner, day, digest)])
+    erased = store.by_key("erasures", erased_ids, ["turn_id"])
     if known.is_empty() and erased.is_empty():
         return day, False
     if known.height and known["status"][0] == "active":

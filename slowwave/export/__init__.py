@@ -1,1 +1,1 @@
-"""Export: all of a memory for another home, as Markdown for people, or as a graph for other programs."""
+"""Export: all of a memory as JSONL for another home, or as one page of Markdown for people."""

@@ -1,11 +1,13 @@
 """The rows that an export holds: what the asker may see, without the words of what a person deleted."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.ingest.formats.own import CELL_IDS, TABLE_OF, TURN_COUNT, schema_of
+from slowwave.ingest.formats.own import CELL_IDS, TABLE_OF, TURN_COUNT, schema_of, texts_of
+from slowwave.ingest.redact import redact
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.settings.groups import ScopeSettings
@@ -61,7 +63,6 @@ def rows_of_export(
         "link": store.by_key("links", ids),
         "core_line": _of(seen.rows("core"), "cell_id", ids),
         "deleted": seen.rows("tombstones"),
-        "erased_turn": seen.rows("erasures"),
     }
     return {kind: _shaped(kind, found[kind], owner.project_id) for kind in TABLE_OF}
 
@@ -108,3 +109,25 @@ def _shaped(kind: str, rows: pl.DataFrame, home_project: str) -> pl.DataFrame:
         is_other = pl.col("project_id") != home_project
         rows = rows.with_columns(project_id=pl.when(is_other).then("project_id"))
     return rows.select(pl.col(name).cast(dtype) for name, dtype in schema.items()).sort(next(iter(schema)))
+
+
+def without_secrets(rows: Rows) -> tuple[Rows, int]:
+    """The same rows with each secret that older rules let in as a mark, and how many secrets there were."""
+    found: Counter[str] = Counter()
+
+    def safe(text: str) -> str:
+        clean, counts = redact(text)
+        found.update(counts)
+        return clean
+
+    def safe_all(texts: pl.Series) -> list[str]:
+        return [safe(text) for text in texts]
+
+    clean: Rows = {}
+    for kind, frame in rows.items():
+        texts = {name: dtype for name, dtype in schema_of(kind).items() if name in texts_of(kind)}
+        clean[kind] = frame.with_columns(
+            pl.col(name).map_elements(safe_all if dtype == pl.List(pl.String) else safe, return_dtype=dtype)
+            for name, dtype in texts.items()
+        )
+    return clean, found.total()

@@ -1,6 +1,6 @@
 """The derivation of a memory: a home of its own below the living one, with its settings and its answer cache.
 
-`tasks/rederive` makes it. Here is what erase, sweep and the switch need of it too: its place, how far it got, its end.
+`tasks/rederive` makes it. Here is what erase, redact and the switch need of it too: its place, how far it got, its end.
 """
 
 import shutil
@@ -9,6 +9,7 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from slowwave.errors import ConfigError
+from slowwave.home.kept_out import share_secret
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import Home
 from slowwave.journal.derivations import SWITCHED, last_switch
@@ -61,6 +62,8 @@ def read_state(side: Home) -> DerivationState | None:
 
 def write_state(side: Home, state: DerivationState) -> None:
     """Writes the state whole: a kill leaves the old one or the new one."""
+    if side.living is not None:
+        share_secret(side.living, side)
     write_whole(side.root / STATE_FILE, state.model_dump_json())
 
 

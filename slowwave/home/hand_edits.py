@@ -14,6 +14,7 @@ import polars as pl
 
 from slowwave.errors import InputError, TransientError
 from slowwave.home.core_file import HandEdits, core_lines, hand_edits, has_other_users, settle
+from slowwave.home.kept_out import digests
 from slowwave.home.workspace import Workspace
 from slowwave.ingest.statements import Statement, cell_id_of, read_statement, statement_rows
 from slowwave.journal.catalogue import CATALOGUE, rows_of
@@ -106,7 +107,10 @@ def _remember(work: Workspace, edits: HandEdits) -> list[str]:
     sure = [{"cell_id": cell_id, "confidence": 1.0, "note": REASON} for cell_id in cell_ids]
     plan = {kind: pl.concat([part[kind] for part in parts]) for kind in parts[0]} if parts else {}
     # what a person says again is deleted no more
-    back = work.store.rows("tombstones", rows_of("cell.readmitted", []).columns, mine).sort("cell_id")
+    again = same_owner(pl.DataFrame([owner])) & col("content_hash").isin(
+        [*lines, *digests(work.home.root, lines)]
+    )
+    back = work.store.rows("tombstones", rows_of("cell.readmitted", []).columns, again).sort("cell_id")
     work.commit_plan({**plan, "cell.readmitted": back, "cell.protected": rows_of("cell.protected", sure)})
     return cell_ids
 

@@ -11,6 +11,7 @@
     |-- erase.json           an erase that was cut off, until the next one ends it
     |-- redact.json          a redaction that was cut off, until the next one ends it
     |-- redacted.json        the rules by which the texts were last redacted
+    |-- erased.key           the secret behind the digests that keep erased texts out
     |-- rederived/           a derivation beside the memory, a home of its own, until it is switched to or dropped
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
     |-- editing/             a memory's text while `slowwave edit` has it open

@@ -130,8 +130,6 @@ class _Seen:
     digests: dict[int, int] = field(default_factory=dict)
     message_count: Counter[str] = field(default_factory=Counter)
     turn_count: Counter[str] = field(default_factory=Counter)
-    last_said: tuple[str, str] = ("", "")
-    """The session of the message before, and its text without secrets."""
     secrets: Known = field(default_factory=Known)
     """The secrets that the file showed so far."""
 
@@ -205,7 +203,7 @@ def _row(
 ) -> dict[str, object] | None:
     """The turn of a message as a row; null, and counted, where there is nothing new in it."""
     position = seen.place_of(message.session_id)
-    content = _answering(message, _clean_parts(message, secrets, counts, bounds), seen, secrets, counts)
+    content = _answering(message, _clean_parts(message, secrets, counts, bounds), secrets, counts)
     digest = content_hash(content)
     turn_id, by_position = _turn_ids(message, digest=digest, position=position)
     known = seen.digests.get(_number(turn_id))
@@ -232,16 +230,16 @@ def _row(
     }
 
 
-def _answering(message: RawMessage, content: str, seen: _Seen, secrets: Known, counts: Counts) -> str:
+def _answering(message: RawMessage, content: str, secrets: Known, counts: Counts) -> str:
     """A message without the secret that the message before it in its session asked for."""
-    session_id, before = seen.last_said
+    session_id, before = secrets.last_said
     if session_id == message.session_id:
         safe, found = redact_reply(content, before)
         for value, kind in taken(content, safe).items() if found else ():
             secrets.learn(value, kind)
         content = safe
         counts.redacted.update(found)
-    seen.last_said = (message.session_id, content)
+    secrets.last_said = (message.session_id, content)
     return content
 
 

@@ -283,14 +283,14 @@ OF_MEMORIES = (
         "cell.erased",
         "cell_id content_hash OWNER",
         "memories erased",
-        "A person erased a memory: its text left the journal too, and it stays out.",
+        "A person erased a memory: its text left the journal too, and keyed digests keep it out.",
         is_raw=True,
     ),
     kind_of(
         "turn.erased",
         "turn_id source_id content_hash OWNER",
         "turns erased",
-        "A person erased what was said: its text left the journal too, and it stays out.",
+        "A person erased what was said: its text left the journal too, and keyed digests keep it out.",
         is_raw=True,
     ),
     kind_of(

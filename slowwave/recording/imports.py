@@ -7,6 +7,7 @@ from typing import Final
 import polars as pl
 
 from slowwave.home.entities import mentions_of, resolved_names
+from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.stage import Stage
 from slowwave.ingest.counts import QUIET
 from slowwave.ingest.files import Input, file_time, input_of, named
@@ -130,8 +131,8 @@ def _commit_new(run: Stage, read: pl.DataFrame, places: Places) -> None:
     rows, is_late = with_possible_times(read, now=run.now, bounds=run.settings.readers)
     run.report.rows_in += rows.height
     new = unknown(run, "cells", rows.with_columns(is_late=is_late))
-    gone = run.store.having("erasures", "turn_id", new["turn_id"], ["turn_id"])
-    kept = undeleted(run.store, new).join(gone, on="turn_id", how="anti", maintain_order="left")
+    home = run.settings.home
+    kept = without_erased_turns(home, run.store, undeleted(home, run.store, new))
     run.reject(DELETED, new.height - kept.height)
     if kept.is_empty():
         return

@@ -104,5 +104,4 @@ _PARTS: dict[str, Callable[[pl.DataFrame], list[Part]]] = {
     "link": _links,
     "core_line": _one("core.promoted", "promoted_at"),
     "deleted": _one("cell.deleted", "deleted_at"),
-    "erased_turn": _one("turn.erased", "erased_at"),
 }

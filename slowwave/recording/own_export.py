@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from slowwave.home.core_memory import write_core
+from slowwave.home.kept_out import without_erased_cells, without_erased_turns
 from slowwave.home.stage import Stage
 from slowwave.home.topic_counts import topic_counts
 from slowwave.ingest.files import Input, named
@@ -18,7 +19,6 @@ from slowwave.ingest.formats.own import TABLE_OF, Batch, read_own
 from slowwave.ingest.turns import with_possible_times
 from slowwave.recording.own_events import events_of
 from slowwave.recording.places import Places
-from slowwave.recording.turns import not_erased
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import KEYS, OWNER
@@ -40,11 +40,12 @@ def unknown(run: Stage, table: str, rows: pl.DataFrame) -> pl.DataFrame:
     return new
 
 
-def undeleted(store: Store, rows: pl.DataFrame) -> pl.DataFrame:
-    """Memories without those that a person deleted here, under another id too."""
+def undeleted(root: Path, store: Store, rows: pl.DataFrame) -> pl.DataFrame:
+    """Memories without those that a person deleted or erased in the home at `root`, under another id too."""
     dead = store.rows("tombstones", ["cell_id", *OWNER, "content_hash"])
     kept = rows.join(dead, on="cell_id", how="anti", maintain_order="left")
-    return kept.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
+    kept = kept.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
+    return without_erased_cells(root, store, kept)
 
 
 class OwnImport:
@@ -133,9 +134,9 @@ class OwnImport:
     def _not_deleted(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
         store = self._run.store
         if kind == "memory":
-            return undeleted(store, rows)
+            return undeleted(self._run.settings.home, store, rows)
         if kind == "turn":
-            return not_erased(store, rows)
+            return without_erased_turns(self._run.settings.home, store, rows)
         if kind == "edge":
             gone = store.rows("tombstones", ["cell_id"])
             for end in ("source_id", "target_id"):
@@ -145,9 +146,6 @@ class OwnImport:
         if kind == "deleted":
             here = store.by_key("cells", rows["cell_id"], ["cell_id"])
             return rows.join(here, on="cell_id", how="anti", maintain_order="left")
-        if kind == "erased_turn":
-            here = store.by_key("turns", rows["turn_id"], ["turn_id"])
-            return rows.join(here, on="turn_id", how="anti", maintain_order="left")
         return rows
 
     def _alive(self, rows: pl.DataFrame, column: str) -> pl.DataFrame:

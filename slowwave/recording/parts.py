@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.stage import Stage
 from slowwave.ingest.files import named
 from slowwave.ingest.turns import READ_SCHEMA, with_possible_times
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.recording.chunks import chunks_of
 from slowwave.recording.places import Places
-from slowwave.recording.turns import ERASED, STORED, TEXTS, not_erased, placed, taking_over, with_owner
+from slowwave.recording.turns import ERASED, STORED, TEXTS, placed, taking_over, with_owner
 from slowwave.store import col, give_memory_back, lit
 
 
@@ -86,7 +87,7 @@ class Parts:
     def _commit(self) -> None:
         run, empty = self._run, pl.DataFrame(schema={**READ_SCHEMA, "is_late": pl.Boolean})
         read = pl.concat([empty, *self._frames])
-        added = not_erased(run.store, read)
+        added = without_erased_turns(run.settings.home, run.store, read)
         run.reject(ERASED, read.height - added.height)
         known = run.store.by_key("turns", added["turn_id"], STORED)
         new = self._new(added, known)

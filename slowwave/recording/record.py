@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.swept import keep_fresh
 from slowwave.ingest.counts import Counts
 from slowwave.ingest.formats.opencode import opencode_identity
@@ -23,7 +24,7 @@ from slowwave.journal.catalogue import encode
 from slowwave.journal.lookup import of_kind
 from slowwave.recall.reader import Reader
 from slowwave.recording.chunks import RECORDED
-from slowwave.recording.turns import ERASED, STORED, not_erased, takes_over
+from slowwave.recording.turns import ERASED, STORED, takes_over
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RecordRequest, RecordTurn
 from slowwave.schemas.results import Recorded
@@ -79,7 +80,7 @@ class Recorder:
         turns, is_late = with_possible_times(read.turns, now=now, bounds=bounds)
         with self._lock:
             store = reader.current()
-            kept = not_erased(store, turns) if store is not None else turns
+            kept = without_erased_turns(reader.home.root, store, turns) if store is not None else turns
             new = self._new(store, kept, owner)
             if new.height:
                 keep_fresh(reader.home, now=now)
@@ -101,6 +102,7 @@ class Recorder:
             self._secrets |= named
             for oldest in list(self._secrets)[: -max(MOST_CONVERSATIONS, len(named))]:
                 del self._secrets[oldest]
+        _recall_last(self._reader.current(), named)
         return named
 
     # A call has a few rows: plain Python takes a tenth of the time of frames, and this is the hot path.
@@ -188,6 +190,17 @@ class Recorder:
 
     def _wait_for(self, turns: pl.DataFrame) -> None:
         self._waiting |= {row["turn_id"]: row for row in turns.select(WAITING).iter_rows(named=True)}
+
+
+def _recall_last(store: Store | None, told: Mapping[str, Known]) -> None:
+    """Let a conversation that this process does not know yet go on from its last stored message."""
+    unknown = [session_id for session_id, known in told.items() if known.last_said == ("", "")]
+    if store is None or not unknown:
+        return
+    rows = store.rows("turns", ["session_id", "turn_index", "content"], col("session_id").isin(unknown))
+    last = rows.sort("turn_index").unique("session_id", keep="last", maintain_order=True)
+    for session_id, content in last.select("session_id", "content").iter_rows():
+        told[session_id].last_said = (session_id, content)
 
 
 def _messages(request: RecordRequest, counts: Counts, now: datetime) -> Iterator[RawMessage]:

@@ -10,7 +10,6 @@ from slowwave.ingest.redact.marks import LEAST_LITERAL, is_redacted_form
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.projects import project_of
-from slowwave.store import Store
 
 STORED = ["turn_id", "session_id", "turn_index", "content_hash", "project_id"]
 """Columns of stored turns by which new ones find their places."""
@@ -92,12 +91,3 @@ def taking_over(turns: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
         ).iter_rows()
     ]
     return turns.filter(pl.Series(kept, dtype=pl.Boolean))
-
-
-def not_erased(store: Store, turns: pl.DataFrame) -> pl.DataFrame:
-    """Turns without those whose text a person erased, whatever place they have in their source by now."""
-    columns = ["turn_id", "source_id", "content_hash"]
-    named = store.having("erasures", "turn_id", turns["turn_id"], columns)  # recorded, then read
-    gone = store.having("erasures", "source_id", turns["source_id"].unique(), columns)
-    kept = turns.join(named, on="turn_id", how="anti", maintain_order="left")
-    return kept.join(gone, on=["source_id", "content_hash"], how="anti", maintain_order="left")

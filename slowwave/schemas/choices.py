@@ -48,7 +48,7 @@ EntityType = Literal["person", "project", "organization", "place", "concept", "t
 ArtifactType = Literal["commit", "pr", "adr", "file"]
 Relation = Literal["causal", "supersedes", "elaborates"]
 """How a memory belongs to an earlier one. Causes are stored as edges; the others are read from cells and judgements."""
-ExportFormat = Literal["jsonl", "vault", "mcp-graph"]
+ExportFormat = Literal["jsonl", "markdown"]
 Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
 CorrectionReason = Literal["changed", "wrong"]
 """Why a memory is corrected: its value held until a day, or it never held."""

@@ -181,11 +181,11 @@ class ExportRequest(Request):
     """A way out of the home: a folder, a form, and which of the memories that you may see."""
 
     to: Text = Field(
-        min_length=1, description="The folder to write: a new or an empty one, or one of an earlier export."
+        min_length=1, description="The folder to write into; a file of an earlier export there is replaced."
     )
     format: ExportFormat = Field(
         default="jsonl",
-        description="jsonl (complete, for `slowwave ingest`), vault (Markdown, a topic a file) or mcp-graph.",
+        description="jsonl (complete, for `slowwave ingest`) or markdown (one page for people).",
     )
     project: Text | None = Field(
         default=None, description="Only what is of this project (default: all that you may see)."

@@ -260,7 +260,7 @@ class Tombstones(Owned):
 
 
 class Erasures(Owned):
-    """Turns whose text was erased: what no later run takes in again. Nothing of the text is kept."""
+    """Turns whose text was erased: keyed digests of their ids and texts, which no later run takes in again."""
 
     turn_id: str = key()
     source_id: str

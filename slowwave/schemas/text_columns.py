@@ -18,7 +18,7 @@ REFERENCES = frozenset(
 )  # fmt: skip
 """Columns of ids, beside those that end in `_id` or `_ids`."""
 
-MADE_BY = frozenset({"content_hash", "directions", "hash", "model", "prompt_version"})
+MADE_BY = frozenset({"content_hash", "directions", "hash", "model", "prompt_version", "secret_kind"})
 
 ORIGINS = frozenset({"speaker", "source_name", "cwd", "git_branch", "imported_from"})
 """Texts that say where a row comes from. To name one of them names no memory."""

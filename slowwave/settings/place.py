@@ -1,5 +1,6 @@
 """The folder of a home. The standard library alone: every command asks it before anything else is imported."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -14,13 +15,21 @@ def home_folder(home: Path | str | None = None) -> Path:
     """The home folder: `home`, else `SLOWWAVE_HOME`, else the one of this user; it need not exist.
 
     Raises:
-        ConfigError: the user that it lies with has no folder.
+        ConfigError: the user that it lies with has no folder, or its path is a loop of links.
     """
     try:
         named = home or os.environ.get("SLOWWAVE_HOME")
-        return Path(named).expanduser() if named else data_folder(sys.platform) / "slowwave"
+        folder = Path(named).expanduser() if named else data_folder(sys.platform) / "slowwave"
     except RuntimeError as error:
         raise ConfigError(f"no home is found ({error}): name one with --home or SLOWWAVE_HOME") from error
+    try:
+        folder.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise ConfigError(
+                f"the home {folder} is a loop of links: name another with --home or SLOWWAVE_HOME"
+            ) from error
+    return folder
 
 
 def data_folder(system: str) -> Path:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from pandera.typing.polars import DataFrame
 
+from slowwave.home.kept_out import without_erased_cells
 from slowwave.home.nearest import nearest_of_owner
 from slowwave.models.answers.extract import TombstoneAnswer
 from slowwave.models.prompts import render
@@ -58,6 +59,7 @@ def find_deleted(reader: Readable, cells: pl.DataFrame) -> tuple[set[str], DataF
     dead = reader.store.rows("tombstones", ["cell_id", *OWNER, "content_hash", "content"])
     other = cells.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
     other = other.join(dead, on="cell_id", how="anti", maintain_order="left")
+    other = without_erased_cells(reader.settings.home, reader.store, other)
     exact = cells.join(other, on="cell_id", how="anti")["cell_id"]
     return set(exact), _doubts(reader, other, dead.drop_nulls("content"))
 

@@ -45,11 +45,14 @@ TIMELESS_ROOMS = (
     *(
         f"slowwave/{room}"
         for room in (
-            "recall", "edits", "erase", "schemas", "readers", "redaction", "models", "journal", "store"
+            "recall", "edits", "rewrite", "schemas", "readers", "models", "journal", "store"
         )
     ),
 )  # fmt: skip
-WALKS_ROWS = {"slowwave/lifecycle/succession.py"}  # the few links of one chain, in their order
+WALKS_ROWS = {
+    "slowwave/lifecycle/succession.py",  # the few links of one chain, in their order
+    "slowwave/recording/turns.py",  # the few turns of a part whose text differs from the stored one
+}
 HAVE_A_CLOCK = {
     "slowwave/models/servers.py",  # a server may name the moment from which it can be asked again
     "slowwave/edits/status.py",  # says how long ago the last night was
@@ -57,6 +60,7 @@ HAVE_A_CLOCK = {
     "slowwave/recall/search.py",  # `search` of a home, for a question that names no moment
     "slowwave/recording/ingest.py",  # how long it took
     "slowwave/recording/watch.py",  # whether a file has settled
+    "slowwave/rewrite/redact_plan.py",  # draws new ids
     "slowwave/store/table_cache.py",  # when a table is read again, unevenly
 }
 CLOCKS = {"now", "utcnow", "today"}

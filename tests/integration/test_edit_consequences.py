@@ -11,12 +11,12 @@ import pytest
 
 from flows.nightly import nightly
 from slowwave import Memory
-from slowwave.erase.byte_scan import files_with
 from slowwave.errors import BusyError, InputError
 from slowwave.home.lock import writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import CATALOGUE
+from slowwave.rewrite.byte_scan import files_with
 from tests.integration.test_edits import OWNER, assert_rebuilds, found, known, two_ports
 from tests.integration.test_locks import another_writer
 from tests.made_once import fill

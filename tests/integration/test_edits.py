@@ -449,7 +449,7 @@ def test_explain_tells_a_memory_s_whole_life_also_after_it_was_forgotten(memory)
     ] or {step.kind for step in gone.steps} >= {"cell.extracted", "cell.protected", "cell.deleted"}  # fmt: skip
     memory.erase(two.cell_id)
     with pytest.raises(NotFoundError, match="was erased"):
-        memory.explain(two.cell_id[:8])
+        memory.explain(two.cell_id)
 
 
 def test_every_word_is_a_command_with_a_document_for_programs(folder):

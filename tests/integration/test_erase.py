@@ -1,9 +1,9 @@
 """Erase: no byte of what a person said stays in the home, whenever the work is cut off."""
 
-import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,18 +14,22 @@ from polars.testing import assert_frame_equal
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave import Memory
-from slowwave.erase.byte_scan import files_with, forms_of
 from slowwave.errors import BusyError, InputError, NotFoundError
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.journal.segments import Journal
+from slowwave.progress import listening as progressing
+from slowwave.rewrite import engine
+from slowwave.rewrite.byte_scan import files_with, forms_of
+from slowwave.schemas.identity import content_hash
 from slowwave.schemas.tables import frame_schema
 from slowwave.schemas.text_columns import ORIGINS, text_columns
 from tests.integration.test_locks import another_writer
 from tests.made_once import fill
 from tests.rows import NOW, row, rows
 from tests.scripted_model import store_of, tables, write_chat, write_settings
+from tests.serving import serving
 
 DAY = timedelta(days=1)
 SECRET = 'My number is "+49 151 2345678" \\ call\tme, Zoë.'
@@ -146,27 +150,20 @@ def test_timelines_notes_and_deleted_memories_that_quote_it_are_cut(folder):
     assert memory.explain(two.cell_id).content == "Mara has no number."
 
 
-def test_prefect_s_record_and_logs_of_runs_lose_the_text_too(folder):
+def test_logs_lose_the_text_and_prefect_s_database_is_named(folder):
     memory = Memory(folder)
     said = memory.remember(SECRET, now=NOW)
     place = folder / "prefect"
     place.mkdir()
     (place / "worker.log").write_text(f"begin\nreport: {SECRET}\nend\n", encoding="utf-8")
-    database = sqlite3.connect(place / "prefect.db")
-    database.execute("CREATE TABLE artifact (id TEXT, data TEXT)")
-    database.executemany("INSERT INTO artifact VALUES (?, ?)", [("1", f'"{SECRET}"'), ("2", "other")])
-    database.execute("CREATE TABLE flow_run (id TEXT PRIMARY KEY, count INTEGER, parameters TEXT)")
-    database.execute("INSERT INTO flow_run VALUES (?, ?, ?)", ("r", 3, json.dumps({"note": SECRET})))
-    database.commit()
-    database.close()
+    with closing(sqlite3.connect(place / "prefect.db")) as database, database:
+        database.execute("CREATE TABLE log (id TEXT, message TEXT)")
+        database.execute("INSERT INTO log VALUES (?, ?)", ("1", SECRET))
     done = memory.erase(said.cell_id)
-    assert done.rewritten["prefect records"] == 3
-    assert (place / "worker.log").read_text(encoding="utf-8") == "begin\nend\n"
-    database = sqlite3.connect(place / "prefect.db")
-    assert database.execute("SELECT id FROM artifact").fetchall() == [("2",)]
-    assert database.execute("SELECT * FROM flow_run").fetchall() == [("r", 3, '{"note": "[erased]"}')]
-    database.close()
-    assert_gone(folder, SECRET)
+    assert done.rewritten["log lines"] == 1
+    assert (place / "worker.log").read_text(encoding="utf-8") == "begin\nreport: [erased]\nend\n"
+    assert done.remaining == {"prefect/prefect.db": 1}
+    assert any("stop `slowwave ui` and remove it" in note for note in done.notes)
 
 
 def test_leftovers_of_a_kill_in_the_journal_and_other_files_are_found(folder):
@@ -253,15 +250,13 @@ def say_two(home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("part", "is_done"),
-    [(part, False) for part in ("_commit", "_rewrite", "regenerate", "clean", "files_with")] + [("files_with", True)],
+    [(part, False) for part in ("commit_names", "rewrite_journal", "renew", "clean", "prove")] + [("prove", True)],
 )  # fmt: skip
 def test_an_erase_that_was_killed_is_ended_by_the_next_one(folder, monkeypatch, part, is_done):
     fill(folder, say_two)
     memory = Memory(folder)
     (said,) = memory.search("number").cells
-    import slowwave.erase.erase as stages
-
-    work = getattr(stages, part)
+    work = getattr(engine, part)
 
     def cut(*given: object, **named: object) -> object:
         if is_done:
@@ -269,7 +264,7 @@ def test_an_erase_that_was_killed_is_ended_by_the_next_one(folder, monkeypatch, 
         raise Cut
 
     with monkeypatch.context() as patched:
-        patched.setattr(stages, part, cut)
+        patched.setattr(engine, part, cut)
         with pytest.raises(Cut):
             memory.erase(said.cell_id)
     assert (folder / "erase.json").exists()
@@ -278,7 +273,9 @@ def test_an_erase_that_was_killed_is_ended_by_the_next_one(folder, monkeypatch, 
     with pytest.raises(InputError, match="cut off"):
         memory.erase(said.cell_id, dry_run=True)
     assert memory.erase(resume=True).is_proven
-    check = assert_gone if part == "_rewrite" else assert_no_trace  # the journal is what a rebuild reads
+    check = (
+        assert_gone if part == "rewrite_journal" else assert_no_trace
+    )  # the journal is what a rebuild reads
     check(folder, SECRET)
 
 
@@ -347,3 +344,39 @@ def test_a_question_says_that_an_erase_was_cut_off(folder):
         memory.remember(PLAIN)
         open_home(folder).erase_path.write_text("{}", encoding="utf-8")
         assert any("slowwave erase --resume" in note for note in memory.search("kiln").notes)
+
+
+@pytest.mark.processes
+def test_two_erasures_at_once_over_http_both_succeed_and_show_their_progress(folder):
+    with Memory(folder) as memory:
+        first, second = (memory.remember(text, now=NOW).cell_id for text in (SECRET, PLAIN))
+        memory.remember("Invoices are due on Friday.", now=NOW)
+    done = set[str]()
+    with (
+        serving(folder) as client,
+        ThreadPoolExecutor() as pool,
+        progressing(lambda work, *_: done.add(work)),
+    ):
+        answers = list(
+            pool.map(lambda name: client.post(f"/v1/cells/{name}/erase", json={}), [first, second])
+        )
+    assert [answer.status_code for answer in answers] == [200, 200], [answer.text for answer in answers]
+    assert [answer.json()["remaining"] for answer in answers] == [{}, {}]
+    assert done >= {"rewrite the journal", "search every file"}
+    assert_gone(folder, SECRET, PLAIN)
+
+
+def test_no_digest_of_what_is_kept_out_proves_a_guess_without_the_secret_of_the_home(folder):
+    memory = Memory(folder)
+    said = memory.remember(PLAIN, now=NOW)
+    turn_ids = memory.erase(said.cell_id).turn_ids
+    guesses = [said.cell_id, *turn_ids, content_hash(PLAIN)]
+    assert files_with(folder, guesses) == {}
+    assert (folder / "erased.key").stat().st_mode & 0o077 == 0
+    with pytest.raises(InputError, match="deleted"):
+        memory.remember(PLAIN, origin="agent", now=NOW)
+    again = memory.remember(PLAIN, now=NOW)
+    assert again.notes == ("this had been deleted, and is remembered again",)
+    assert memory.erase(again.cell_id).is_proven
+    with pytest.raises(InputError, match="deleted"):
+        memory.remember(PLAIN, origin="agent", now=NOW)

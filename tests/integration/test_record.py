@@ -121,6 +121,19 @@ def test_a_secret_told_in_one_call_is_masked_alone_in_the_next_of_its_conversati
     assert "Kx9" not in str(journal.read(journal.segment_ids()).events["payload"].to_list())
 
 
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_password_that_answers_the_call_before_it_is_masked(memory: Memory, home: Path, is_restarted: bool):
+    memory.record([message(0, "What was the password of the wiki?")])
+    if is_restarted:
+        memory.close()
+        memory = Memory(home, records_usage=False)
+    done = memory.record([message(1, "Hollyhock7"), message(2, "Hollyhock8", session_id="other")])
+    assert done.redacted == {"password": 1}
+    journal = open_home(home).journal
+    told = str(journal.read(journal.segment_ids()).events["payload"].to_list())
+    assert ("Hollyhock7" in told, "Hollyhock8" in told) == (False, True)
+
+
 def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_store_had_it(home: Path):
     write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
     Memory(home, records_usage=False).record(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from flows.redact import redact
 from slowwave import Memory
-from slowwave.erase.byte_scan import files_with
+from slowwave.rewrite.byte_scan import files_with
 from tests.rows import NOW
 from tests.scripted_model import write_settings
 

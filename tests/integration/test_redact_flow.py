@@ -18,15 +18,14 @@ from flows.nightly import nightly
 from flows.rebuild import rebuild
 from flows.redact import redact
 from slowwave import Memory
-from slowwave.erase.byte_scan import files_with
 from slowwave.errors import BusyError, InputError
 from slowwave.home.paths import open_home
 from slowwave.ingest.redact.marks import secrets_in
 from slowwave.journal.lookup import of_kind
+from slowwave.rewrite import engine
+from slowwave.rewrite.byte_scan import files_with
 from slowwave.schemas.tables import TABLES
 from slowwave.schemas.text_columns import text_columns
-from slowwave.sweep import sweep
-from slowwave.sweep.ids import RECIPES, ids_of
 from tests.integration.test_erase import Cut, killed_after
 from tests.integration.test_locks import another_writer
 from tests.rows import NOW
@@ -54,7 +53,9 @@ PLAIN = "The glaze kiln runs at 1040 degrees since May."
 def old_rules() -> Iterator[None]:
     """A program that knew no secret."""
     with pytest.MonkeyPatch.context() as patched:
-        for name in [name for name in sys.modules if name.startswith("slowwave.ingest.") and ".redact" not in name]:
+        for name in [
+            name for name in sys.modules if name.startswith("slowwave.ingest.") and ".redact" not in name
+        ]:
             patched.setattr(f"{name}.redact", lambda text: (text, {}), raising=False)
             patched.setattr(f"{name}.redact_reply", lambda text, _: (text, {}), raising=False)
         patched.setattr("slowwave.ingest.redact.known.find", lambda *_: [])
@@ -265,13 +266,13 @@ def test_ids_of_what_changed_follow_its_text_and_all_others_stay(home: Path) -> 
     assert {name for names in after["cells"]["evidence"] for name in names.split("|") if name} <= known
 
 
-@pytest.mark.parametrize("part", ["take_spool", "_commit", "_rewrite", "new_generation", "_clean", "_prove"])
-def test_a_sweep_that_was_killed_is_ended_by_the_next_one(home: Path, monkeypatch, part: str) -> None:
+@pytest.mark.parametrize("part", ["commit_names", "rewrite_journal", "renew"])
+def test_a_redaction_that_was_killed_is_ended_by_the_next_one(home: Path, monkeypatch, part: str) -> None:
     def cut(*given: object, **named: object) -> object:
         raise Cut
 
     with monkeypatch.context() as patched:
-        patched.setattr(sweep, part, cut)
+        patched.setattr(engine, part, cut)
         with pytest.raises(Cut):
             redact.fn(home=str(home))
     assert (home / "redact.json").stat().st_mode & 0o077 == 0
@@ -281,7 +282,7 @@ def test_a_sweep_that_was_killed_is_ended_by_the_next_one(home: Path, monkeypatc
         redact.fn(home=str(home), dry_run=True)
     with pytest.raises(InputError, match="run redact"):
         Memory(home).erase(text="kiln log")
-    kept = Memory(home).remember("Said while the sweep was cut off.", now=NOW)
+    kept = Memory(home).remember("Said while it was cut off.", now=NOW)
     redact.fn(home=str(home))
     assert not (home / "redact.json").exists()
     assert_clean(home)
@@ -308,37 +309,18 @@ def test_erase_and_forget_work_afterwards(home: Path) -> None:
     assert_clean(home)
 
 
-def test_prefect_s_record_loses_them_and_settings_are_named_as_left(home: Path) -> None:
+def test_settings_and_prefect_s_record_are_named_as_left(home: Path) -> None:
     place = home / "prefect"
     place.mkdir()
-    database = sqlite3.connect(place / "prefect.db")
-    database.execute("CREATE TABLE artifact (id TEXT, data TEXT)")
-    database.executemany("INSERT INTO artifact VALUES (?, ?)", [("1", f'"{KEY}"'), ("2", "other")])
-    database.commit()
-    database.close()
+    with closing(sqlite3.connect(place / "prefect.db")) as database, database:
+        database.execute("CREATE TABLE log (id TEXT, message TEXT)")
+        database.execute("INSERT INTO log VALUES ('1', ?)", [KEY])
     with (home / "slowwave.toml").open("a", encoding="utf-8") as file:
         file.write(f"\n# my key is {KEY}\n")
     report = redact.fn(home=str(home))
     assert any(str(home / "slowwave.toml") in note for note in report.notes), report.notes
-    assert report.rejected == {"place that still holds a secret": 1}
-    assert set(files_with(home, SECRETS)) == {"slowwave.toml"}
-
-
-def test_a_database_that_a_running_server_holds_is_named_as_left(home: Path, monkeypatch) -> None:
-    place = home / "prefect" / "prefect.db"
-    place.parent.mkdir()
-    with closing(sqlite3.connect(place, isolation_level=None)) as database:
-        database.execute("CREATE TABLE artifact (id TEXT, data TEXT)")
-        database.execute("INSERT INTO artifact VALUES ('1', ?)", [KEY])
-        database.execute("BEGIN EXCLUSIVE")
-        monkeypatch.setattr("slowwave.erase.leftovers.WAIT_SECONDS", 0.1)
-        report = redact.fn(home=str(home))
-    assert any(note.startswith("left") and str(place) in note for note in report.notes), report.notes
-    assert report.rejected == {"place that still holds a secret": 1}
-    assert (home / "redact.json").exists()
-    assert redact.fn(home=str(home)).rejected == {}, "the next one ends it"
-    assert not (home / "redact.json").exists()
-    assert_clean(home)
+    assert report.rejected == {"place that still holds a secret": 2}
+    assert set(files_with(home, SECRETS)) == {"slowwave.toml", "prefect/prefect.db"}
 
 
 def test_a_night_and_the_doctor_say_that_a_home_of_old_needs_it(home: Path) -> None:
@@ -351,7 +333,9 @@ def test_a_night_and_the_doctor_say_that_a_home_of_old_needs_it(home: Path) -> N
     assert ADVICE not in nightly.fn(home=str(home), force=True).model_dump_json()
 
 
-def test_what_a_model_made_from_a_secret_goes_too_and_every_id_follows_its_recipe(tmp_path: Path) -> None:
+def test_what_a_model_made_from_a_secret_goes_too_and_nothing_is_doubled_by_the_next_night(
+    tmp_path: Path,
+) -> None:
     said = [
         f"The password of the Brimlow gate is {WORD}.",
         f"Correction: the password of the Brimlow gate is {WORD}77.",
@@ -374,37 +358,18 @@ def test_what_a_model_made_from_a_secret_goes_too_and_every_id_follows_its_recip
             )
             Memory(home).cite([cell.cell_id for cell in Memory(home).search("gate").cells], context="c")
             nightly.fn(home=str(home), force=True)
-        assert_ids_follow_their_recipes(home)
         assert files_with(home, [WORD]).keys() >= {"cache/answers.sqlite", "MEMORY.md"}
         before = {table: frame.height for table, frame in tables(home).items()}
         report = redact.fn(home=str(home))
         assert report.rejected == {}, report.notes
-        assert any("answer cache: " in note for note in report.notes), report.notes
+        assert not (home / "cache" / "answers.sqlite").exists()
         assert_clean(home)
         assert {table: frame.height for table, frame in tables(home).items()} == before
-        assert_ids_follow_their_recipes(home)
         assert_ends_are_there(home)
         nightly.fn(home=str(home), sources=[str(tmp_path / "in")], force=True)
-        assert tables(home)["turns"].height == before["turns"]
+        made = ("turns", "chunks", "cells", "mentions", "artifacts", "edges", "judgements", "contradictions")
+        assert {name: tables(home)[name].height for name in made} == {name: before[name] for name in made}
         assert_clean(home)
-
-
-def assert_ids_follow_their_recipes(home: Path) -> None:
-    """What `sweep.ids` says of ids is what the stages do: each kind's ids come from its recipe."""
-    followed: dict[str, list[bool]] = {}
-    for event in open_home(home).journal.scan().events.iter_rows(named=True):
-        payload = json.loads(event["payload"])
-        # a message of a chat is named by its place, an entity by a key that no event holds
-        if event["kind"] in RECIPES and RECIPES[event["kind"]][2] and payload.get("role") != "user":
-            is_made = payload[RECIPES[event["kind"]][0]] in ids_of(event["kind"], payload)
-            followed.setdefault(event["kind"], []).append(is_made)
-    assert {kind: all(found) for kind, found in followed.items()} == dict.fromkeys(followed, True)
-    assert followed.keys() >= {
-        "cell.extracted",
-        "chunk.cut",
-        "mention.recorded",
-        "usage.recorded",
-    }
 
 
 def assert_ends_are_there(home: Path) -> None:

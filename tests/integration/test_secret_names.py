@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from slowwave.erase.byte_scan import files_with, rows_with
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.memory import Memory
+from slowwave.rewrite.byte_scan import files_with, rows_with
 from slowwave.schemas.tables import TABLES, frame_schema
 from slowwave.schemas.text_columns import is_text, text_columns
 from tests.scripted_model import store_of, write_settings
@@ -29,8 +29,8 @@ ANSWERED = frozenset(
 )  # fmt: skip
 """Texts of a model's answer, or made from texts of the columns above."""
 
-OURS = frozenset({"error", "family", "secret_kind"})
-"""Texts that Slowwave itself makes: errors without texts in them, the key of a name, kinds of secrets."""
+OURS = frozenset({"error", "family"})
+"""Texts that Slowwave itself makes: errors without texts in them, the key of a name."""
 
 WAYS: list[str] = []
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from flows.rebuild import rebuild
 from slowwave import Memory
-from slowwave.erase.byte_scan import files_with, forms_of
-from slowwave.erase.payloads import Erasure, payload_after
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.workspace import open_workspace
+from slowwave.rewrite.byte_scan import files_with, forms_of
+from slowwave.rewrite.erase_plan import ErasePlan
+from slowwave.rewrite.transform import Event
 from slowwave.schemas.tables import TABLES
 from tasks.extract.tombstones import said_again, without_deleted
 from tests import made_once
@@ -215,17 +216,25 @@ def test_every_form_of_a_text_is_looked_for(text):
 def test_an_erasure_of_nothing_changes_no_event_and_twice_is_once():
     import json
 
-    nothing = Erasure(*(frozenset[str]() for _ in range(5)), (), False)
-    some = Erasure(
-        frozenset(["t1"]), frozenset(["c2"]), frozenset(["k1"]), frozenset(["T2"]), frozenset(["c4"]),
-        ("Kiln 2 runs at 1040",), True,
-    )  # fmt: skip
+    owned = {"user_id": "ana", "project_id": "kiln", "scope": "user-private", "content_hash": "h"}
+    nothing, some = (
+        ErasePlan(),
+        ErasePlan(
+            turns=[{"turn_id": "t1", "source_id": "s1", **owned}],
+            cells=[{"cell_id": "c2", **owned}],
+            chunk_ids=["k1"],
+            lone_topic_ids=["T2"],
+            cut_ids=["c4"],
+            texts=["Kiln 2 runs at 1040"],
+            is_text=True,
+        ),
+    )
     for kind, text in one_of_every_kind().iter_rows():
         payload = json.loads(text)
-        assert payload_after(kind, payload, nothing) == payload
-        once = payload_after(kind, payload, some)
+        assert nothing.after(Event("e", kind, payload), is_quoting=True) == payload
+        once = some.after(Event("e", kind, payload), is_quoting=True)
         if once is not None:
-            assert payload_after(kind, once, some) == once
+            assert some.after(Event("e", kind, once), is_quoting=True) == once
             assert "1040 °C" not in json.dumps(once.get("content") or "") or kind not in ("cell.extracted",)
 
 

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from flows.ingest import ingest
 from flows.rebuild import rebuild
 from slowwave import Memory
-from slowwave.export.markdown import file_names, plain
+from slowwave.export.page import plain
 from slowwave.home.topic_counts import topic_counts
 from slowwave.home.workspace import open_workspace
 from slowwave.schemas.identity import content_hash, stable_id
@@ -241,15 +241,3 @@ def test_stored_text_stays_text_in_markdown(text):
     bare = shown.replace("\\\\", "")
     for mark in ("[[", "![", "%%", "`", "::", "$", "#", "<", "=", "{{"):
         assert mark not in bare.replace("\\" + mark[0], "")
-
-
-@given(st.dictionaries(st.text(min_size=1, max_size=6), WORD, max_size=6))
-@example({"a": "\U0001f525" * 100, "b": "\U0001f525" * 100})
-def test_names_of_files_are_plain_and_differ(titles):
-    names = file_names(titles)
-    assert len({name.casefold() for name in names.values()}) == len(names)
-    for name in names.values():
-        assert name.strip(" .") == name
-        assert name
-        assert not set(name) & set('\\/:*?"<>|#^[]\n\r\x00')
-        assert len(f"_{name}.md".encode()) <= 255

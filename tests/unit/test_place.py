@@ -98,3 +98,11 @@ def test_doctor_names_an_earlier_home_unless_it_is_the_one_in_use(user, tmp_path
     assert f"--home {former}" in check.found
     assert (check.is_well, check.is_needed) == (False, False)
     assert former_home_checks(open_home("data/home")) == []
+
+
+def test_a_home_that_is_a_loop_of_links_ends_in_one_line(tmp_path: Path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.symlink_to(other)
+    other.symlink_to(one)
+    with pytest.raises(ConfigError, match="a loop of links"):
+        home_folder(one)

@@ -17,7 +17,7 @@ from slowwave.entrypoints.commands.options import (
 )
 from slowwave.entrypoints.resident.client import call
 from slowwave.entrypoints.show.edits import show_disputes, show_done, show_erased, show_resolved, show_said
-from slowwave.entrypoints.show.terminal import tell, tell_notes
+from slowwave.entrypoints.show.terminal import progress_bars, tell, tell_notes
 from slowwave.errors import InputError
 from slowwave.schemas.choices import Resolution
 from slowwave.schemas.report import several
@@ -130,7 +130,8 @@ def erase(
     if not (dry_run or resume or yes or _is_agreed(home, asked, as_json=as_json)):
         tell("Nothing was erased.")
         raise typer.Exit(NOT_AGREED)
-    done = call(home, "erase", {**asked, "dry_run": dry_run}, Erased)
+    with progress_bars():
+        done = call(home, "erase", {**asked, "dry_run": dry_run}, Erased)
     reply(done, show_erased, as_json=as_json)
     if done.remaining:
         raise typer.Exit(NOT_PROVEN)

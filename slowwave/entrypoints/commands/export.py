@@ -19,8 +19,8 @@ def export(
 ) -> None:
     """Write your memories into a folder.
 
-    JSONL is complete: `slowwave ingest` makes the same memory of it in another home. Markdown is for people and
-    Obsidian, the MCP graph for other programs. What you deleted or erased is in none of them.
+    JSONL is complete: `slowwave ingest` makes the same memory of it in another home. Markdown is a page for people.
+    What you deleted or erased is in neither.
     """
     from slowwave.entrypoints.show.terminal import progress_bars
 

@@ -52,7 +52,6 @@ TABLE_OF: Final[dict[str, str]] = {
     "link": "links",
     "core_line": "core",
     "deleted": "tombstones",
-    "erased_turn": "erasures",
 }
 """The table of each type of line, in the order of the lines."""
 

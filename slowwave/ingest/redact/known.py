@@ -24,11 +24,15 @@ _EDGE: Final = re.compile(r"(?<![^\W_])|(?![^\W_])")
 
 
 class Known:
-    """The secrets of one conversation so far; `count` says how often a new one came."""
+    """The secrets of one conversation so far; `count` says how often a new one came.
+
+    `last_said` is the session of the message before, and its text without secrets: a secret may be the answer to it.
+    """
 
     def __init__(self) -> None:
         self._kinds: dict[bytes, tuple[int, str]] = {}
         self.count = 0
+        self.last_said = ("", "")
 
     def redact(self, text: str) -> tuple[str, dict[str, int]]:
         """Text without secrets, and without those known before; and how many of each kind were replaced."""

@@ -16,6 +16,11 @@ def mark_of(kind: str) -> str:
     return f"[redacted:{kind}]"
 
 
+def kind_of(mark: str) -> str:
+    """The kind of secret that a mark stands for."""
+    return mark[len("[redacted:") : -1]
+
+
 def gaps(before: str, after: str) -> list[tuple[int, int, str]] | None:
     """Begin and end in `before`, and the mark in `after`, of everything that a mark stands for.
 
@@ -45,7 +50,7 @@ def gaps(before: str, after: str) -> list[tuple[int, int, str]] | None:
 def taken(before: str, after: str) -> dict[str, str]:
     """The secrets that redaction took out of a text, each with its kind."""
     return {
-        secret: mark[len("[redacted:") : -1]
+        secret: kind_of(mark)
         for begin, end, mark in gaps(before, after) or ()
         if not MARK.fullmatch(secret := before[begin:end])
     }

@@ -2,17 +2,14 @@
 
 import pytest
 
-from slowwave.erase.payloads import ERASED, Erasure, payload_after, texts_of
 from slowwave.journal.catalogue import CATALOGUE
+from slowwave.rewrite.erase_plan import ERASED, ErasePlan
+from slowwave.rewrite.transform import Event, texts_of
 from slowwave.schemas.tables import TABLES, TIMESTAMP, frame_schema
 from slowwave.schemas.text_columns import is_reference, is_text, text_columns
 
-NOTHING: frozenset[str] = frozenset()
 WORD = "2026"
-
-
-def erasing(text: str) -> Erasure:
-    return Erasure(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, (text,), is_text=True)
+OWNED = {"user_id": "ana", "project_id": "kiln", "scope": "user-private", "content_hash": "h"}
 
 
 def test_a_column_of_text_that_nobody_thought_of_is_looked_through():
@@ -47,7 +44,7 @@ def test_of_every_event_the_texts_are_masked_and_nothing_else(kind: str):
         name: [WORD, "other"] if "List" in str(dtype) else f"{WORD}-05-01" if dtype == TIMESTAMP else WORD
         for name, dtype in CATALOGUE[kind].payload.items()
     }
-    after = payload_after(kind, payload, erasing(WORD))
+    after = ErasePlan(texts=[WORD], is_text=True).after(Event("e", kind, payload), is_quoting=True)
     assert after is not None
     if kind in ("cell.erased", "turn.erased"):
         assert after == payload
@@ -64,11 +61,11 @@ def test_of_every_event_the_texts_are_masked_and_nothing_else(kind: str):
 
 @pytest.mark.parametrize("kind", CATALOGUE)
 def test_no_event_names_a_memory_that_goes(kind: str):
-    erasure = Erasure(NOTHING, frozenset({"gone"}), NOTHING, NOTHING, NOTHING, (), is_text=False)
+    plan = ErasePlan(cells=[{"cell_id": "gone", **OWNED}])
     for name, dtype in CATALOGUE[kind].payload.items():
         if not is_reference(name) or name == "superseded_by" or kind in ("cell.erased", "turn.erased"):
             continue
         is_list = "List" in str(dtype)
         payload = {name: ["gone", "left"] if is_list else "gone"}
-        after = payload_after(kind, payload, erasure)
+        after = plan.after(Event("e", kind, payload), is_quoting=False)
         assert after is None or after[name] in (None, ["left"]), name

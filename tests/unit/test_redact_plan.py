@@ -1,4 +1,4 @@
-"""What a sweep takes out of a text, an event and a small home, and what it leaves alone."""
+"""What a redaction takes out of a text and an event, and what it leaves alone."""
 
 import json
 
@@ -9,20 +9,37 @@ from hypothesis import strategies as st
 from slowwave.ingest.redact import redact, redact_reply
 from slowwave.ingest.redact.marks import gaps, is_redacted_form, mark_of, secrets_in, taken
 from slowwave.journal.catalogue import CATALOGUE
+from slowwave.rewrite.redact import is_known_anywhere
+from slowwave.rewrite.redact_plan import MADE, REDACTED, Redaction, RedactPlan, cleaned, learn
+from slowwave.rewrite.transform import Event, Masker, rehashed
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.tables import TIMESTAMP
 from slowwave.schemas.text_columns import is_text
-from slowwave.sweep.ids import RECIPES, ids_of
-from slowwave.sweep.masking import Masker, cleaned, tells_itself
-from slowwave.sweep.rewriting import REDACTED, Rewriting
 from tests.examples import at_most
 from tests.rows import PLAIN, row
 
 WORD = "brine" + "42kelp"
-NONE = Masker({})
+PASSWORD = "[redacted:password]"
 
 words = st.text(st.sampled_from("abc 12.,\n"), max_size=12)
 literals = words.filter(lambda text: "[" not in text)
+
+
+def plan_of(**given: object) -> RedactPlan:
+    return RedactPlan(rules_id="r", shortest=4, **given)
+
+
+def learned(plan: RedactPlan, kind: str, payload: dict[str, object]) -> dict[str, object]:
+    """The payload after an event by itself is looked at and learned from, as it comes to stand in the journal."""
+    redaction = Redaction(plan)
+    event = Event("e", kind, payload)
+    safe = redaction.after(event, is_quoting=True)
+    learn(plan, event, safe, has_lost=bool(redaction.found), known_ids=set(plan.renamed.values()))
+    return rewritten(plan, kind, payload)
+
+
+def rewritten(plan: RedactPlan, kind: str, payload: dict[str, object]) -> dict[str, object]:
+    return rehashed(payload, Redaction(plan).after(Event("e", kind, payload), is_quoting=True))
 
 
 def payload_of(kind: str, table: str, key: str, **given: object) -> dict[str, object]:
@@ -90,20 +107,19 @@ def test_the_secrets_of_a_text_are_known_with_their_kinds() -> None:
     ],
 )
 def test_only_what_no_other_text_says_is_masked_everywhere(secret: str, is_known: bool) -> None:
-    assert tells_itself(secret, shortest=7, proof_shortest=12) is is_known
+    assert is_known_anywhere(secret, shortest=7, proof_shortest=12) is is_known
 
 
 def test_a_known_secret_goes_in_any_case_and_as_a_name_without_signs() -> None:
-    masker = Masker({WORD: "password", "Gate-88 Kelp": "token"})
+    masker = Masker({WORD: PASSWORD, "Gate-88 Kelp": "[redacted:token]"})
     text, found = masker.mask(f"{WORD.upper()} opens gate 88 kelp, not the gate 88 of kelp")
     assert text == "[redacted:password] opens [redacted:token], not the gate 88 of kelp"
-    assert found == {"password": 1, "token": 1}
+    assert found == {PASSWORD: 1, "[redacted:token]": 1}
 
 
 def test_a_plain_secret_is_masked_only_where_it_stands_by_itself() -> None:
     assert (
-        Masker({"4711": "password"}, is_whole=True).mask("4711 and 47110")[0]
-        == "[redacted:password] and 47110"
+        Masker({"4711": PASSWORD}, is_whole=True).mask("4711 and 47110")[0] == "[redacted:password] and 47110"
     )
 
 
@@ -114,8 +130,8 @@ def test_a_plain_secret_is_masked_only_where_it_stands_by_itself() -> None:
     )
 )
 def test_cleaning_again_changes_nothing(parts: list[str]) -> None:
-    safe, _ = cleaned("".join(parts), Masker({WORD: "password"}))
-    assert cleaned(safe, Masker({WORD: "password"})) == (safe, {})
+    safe, _ = cleaned("".join(parts), Masker({WORD: PASSWORD}))
+    assert cleaned(safe, Masker({WORD: PASSWORD})) == (safe, {})
     assert WORD not in safe
 
 
@@ -125,7 +141,7 @@ def test_of_every_event_the_texts_alone_lose_a_known_secret(kind: str) -> None:
         name: [WORD, "other"] if "List" in str(dtype) else "2026-05-01" if dtype == TIMESTAMP else WORD
         for name, dtype in CATALOGUE[kind].payload.items()
     }
-    safe, _ = Rewriting(Masker({WORD: "password"}), NONE).after(kind, payload)
+    safe = Redaction(plan_of(secrets={WORD: "password"})).after(Event("e", kind, payload), is_quoting=True)
     for name, dtype in CATALOGUE[kind].payload.items():
         if is_text(name, dtype):
             assert WORD not in json.dumps(safe[name]), name
@@ -142,77 +158,82 @@ def test_ids_and_hashes_follow_the_text_through_everything_that_names_them() -> 
     cell = payload_of("cell.extracted", "cells", cell_id, session_id="s", evidence=[turn["turn_id"]], **owner)
     cell |= {"content": text, "content_hash": content_hash(text)}
     other = {"cell_id": cell_id, "similarity": 0.5, "topic_id": stable_id("topic", cell_id)}
-    rewriting = Rewriting(NONE, NONE)
-    safe_turn, _ = rewriting.learn("turn.recorded", turn)
-    safe_cell, _ = rewriting.learn("cell.extracted", cell)
-    safe = redact(text)[0]
-    assert safe_turn["turn_id"] == stable_id("turn", "s", content_hash(safe))
-    assert safe_cell["cell_id"] in ids_of("cell.extracted", safe_cell)
+    edge = payload_of("edge.drawn", "edges", "e", source_id=cell_id)
+    plan = plan_of()
+    safe_turn = learned(plan, "turn.recorded", turn)
+    safe_cell = learned(plan, "cell.extracted", cell)
+    digest = content_hash(redact(text)[0])
+    assert safe_turn["turn_id"] == stable_id("turn", "s", digest), "as a reader of today names it"
+    assert safe_cell["cell_id"] == stable_id("cell", *owner.values(), "s", digest)
+    assert (safe_turn["content_hash"], safe_cell["content_hash"]) == (digest, digest)
     assert safe_cell["evidence"] == [safe_turn["turn_id"]]
-    after, found = rewriting.learn("cell.assigned", other)
-    assert not found
+    after = learned(plan, "cell.assigned", other)
     assert after["cell_id"] == safe_cell["cell_id"]
     assert after["topic_id"] == stable_id("topic", str(safe_cell["cell_id"]))
-    assert rewriting.after("cell.extracted", safe_cell)[0] == safe_cell
+    safe_edge = learned(plan, "edge.drawn", edge)
+    assert safe_edge["source_id"] == safe_cell["cell_id"]
+    assert safe_edge["edge_id"] != "e"
+    for kind, safe in (("cell.extracted", safe_cell), ("edge.drawn", safe_edge)):
+        assert rewritten(plan, kind, safe) == safe, "again changes nothing"
 
 
 def test_two_texts_that_are_the_same_without_their_secrets_stay_two() -> None:
-    rewriting = Rewriting(NONE, NONE)
-    safe = []
+    plan, safe = plan_of(), []
     for word in (WORD, f"{WORD}7"):
         text = f"The password is {word}."
         digest = content_hash(text)
         turn = payload_of("turn.recorded", "turns", stable_id("turn", "s", digest), session_id="s")
-        safe.append(rewriting.learn("turn.recorded", turn | {"content": text, "content_hash": digest})[0])
+        safe.append(learned(plan, "turn.recorded", turn | {"content": text, "content_hash": digest}))
     assert safe[0]["content"] == safe[1]["content"]
     assert safe[0]["turn_id"] != safe[1]["turn_id"]
 
 
-def test_windows_of_a_long_turn_hold_the_same_words_afterwards() -> None:
+def test_windows_of_a_long_turn_hold_all_of_its_words_afterwards_each_once() -> None:
     text = f"Alpha. password={WORD}\nBeta words stand here. Gamma."
     turn = payload_of("turn.recorded", "turns", "t1") | {"content": text}
-    rewriting = Rewriting(NONE, NONE)
-    safe = str(rewriting.learn("turn.recorded", turn)[0]["content"])
-    border = text.index("Gamma")
-    windows = []
+    plan = plan_of()
+    safe = str(learned(plan, "turn.recorded", turn)["content"])
+    border, windows = text.index("Gamma"), []
     for first, last in ((0, border), (border, len(text))):
         cut = payload_of(
             "chunk.cut", "chunks", f"k{first}", turn_ids=["t1"], first_char=first, last_char=last
         )
-        after = rewriting.learn("chunk.cut", cut)[0]
+        after = learned(plan, "chunk.cut", cut)
+        assert after["chunk_id"] != cut["chunk_id"]
+        assert after["content_hash"] != cut["content_hash"]
         windows.append(safe[int(str(after["first_char"])) : int(str(after["last_char"]))])
-        assert rewriting.after("chunk.cut", after)[0] == after
-    assert windows[1] == "Gamma."
+        assert rewritten(plan, "chunk.cut", after) == after
     assert "".join(windows) == safe
 
 
-def test_every_recipe_names_columns_of_its_kind() -> None:
-    worked_out = {"low", "high", "pair", "turns", "rests_on", "moment", "nothing"}
-    for kind, (key, _, recipes) in RECIPES.items():
-        names = {key, *(name for recipe in recipes for name in recipe)}
-        assert names <= {*CATALOGUE[kind].payload, *worked_out}, kind
+def test_every_kind_of_event_that_names_a_row_has_the_column_of_its_id() -> None:
+    assert all(key in CATALOGUE[kind].payload for kind, key in MADE.items())
 
 
 def test_a_value_that_only_its_attribute_shows_to_be_a_secret_goes() -> None:
     cell = payload_of("cell.extracted", "cells", "c", attribute="password", value=WORD, content="The gate.")
-    safe, found = Rewriting(NONE, NONE).after("cell.extracted", cell)
-    assert safe["value"] == "[redacted:password]"
-    assert found == {"password": 1}
+    redaction = Redaction(plan_of())
+    safe = redaction.after(Event("e", "cell.extracted", cell), is_quoting=True)
+    assert safe["value"] == PASSWORD
+    assert redaction.found == {"password": 1}
 
 
 def test_an_answer_to_the_turn_before_goes_as_a_reader_takes_it() -> None:
     asked, said = "What was the password of the wiki?", "Hollyhock7"
     assert redact_reply(said, asked)[0] != said
-    rewriting = Rewriting(NONE, NONE)
+    redaction = Redaction(plan_of())
     first, second = (
-        payload_of("turn.recorded", "turns", key, session_id="s") | {"content": text}
+        Event(
+            "e",
+            "turn.recorded",
+            payload_of("turn.recorded", "turns", key, session_id="s") | {"content": text},
+        )
         for key, text in (("t1", asked), ("t2", said))
     )
-    rewriting.begin_segment()
-    assert rewriting.learn("turn.recorded", first)[0]["content"] == asked
-    safe, found = rewriting.learn("turn.recorded", second)
+    assert redaction.after(first, is_quoting=True)["content"] == asked
+    safe = redaction.after(second, is_quoting=True)
     assert safe["content"] == redact_reply(said, asked)[0]
-    assert found
-    rewriting.begin_segment()
-    rewriting.after("turn.recorded", first)
-    assert rewriting.after("turn.recorded", safe)[0] == safe
+    assert redaction.found
+    again = Redaction(plan_of())
+    again.after(first, is_quoting=False)
+    assert again.after(Event("e", "turn.recorded", safe), is_quoting=True) == safe

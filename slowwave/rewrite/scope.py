@@ -1,7 +1,7 @@
 """Scope of an erase: turns that a person names, the memories made from them, and whatever quotes either."""
 
 import json
-import unicodedata
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,13 +9,15 @@ import polars as pl
 
 from slowwave.edits.chain_repair import chains_of
 from slowwave.edits.session import refuse_foreign
-from slowwave.erase.payloads import own_family, pattern_of, texts_of
-from slowwave.erase.plan import ErasurePlan, Place
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.ids import SHORTEST_PREFIX, whole_ids
 from slowwave.home.workspace import Workspace
 from slowwave.journal.lookup import of_kind
+from slowwave.journal.segments import Journal
 from slowwave.lifecycle.walker import walk
+from slowwave.rewrite.byte_scan import files_with
+from slowwave.rewrite.erase_plan import ErasePlan, Place
+from slowwave.rewrite.transform import own_family, spellings, texts_of
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.tables import KEYS, OWNER, TABLES, frame_schema
 from slowwave.schemas.text_columns import LABELS, ORIGINS, is_reference, text_columns
@@ -29,7 +31,7 @@ class ErasureScope:
     turns: pl.DataFrame
     cells: pl.DataFrame
     quoted_count: int
-    plan: ErasurePlan
+    plan: ErasePlan
 
 
 def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
@@ -73,9 +75,11 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
     left = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
     waiting = derived.filter(left & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
     back = chains.cells.filter(pl.col("cell_id").is_in(bridges.stranded))["topic_id"].drop_nulls()
-    plan = ErasurePlan(
+    episode_ids = episodes["cell_id"].unique().sort().to_list()
+    plan = ErasePlan(
         turns=turns.select("turn_id", "source_id", "content_hash", *OWNER).to_dicts(),
         cells=cells.select("cell_id", "content_hash", *OWNER).to_dicts(),
+        gone=sorted({*gone, *episode_ids}),
         chunk_ids=chunk_ids,
         lone_topic_ids=lone,
         topic_ids=sorted({*touched_topics, *back}),
@@ -83,8 +87,9 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
         waiting_chunk_ids=waiting.to_list(),
         texts=searched,
         short_count=len(texts) - len(searched),
+        torn=_torn(work.home.journal, searched),
         is_text=target.text is not None,
-        episode_ids=episodes["cell_id"].unique().sort().to_list(),
+        episode_ids=episode_ids,
         entity_ids=entities.ids,
         families=entities.families,
         superseded=[Place(**row) for row in bridges.superseded],
@@ -93,6 +98,15 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
         successors=bridges.successors,
     )
     return ErasureScope(turns, cells, len(quoting.payloads), plan)
+
+
+def _torn(journal: Journal, texts: Sequence[str]) -> list[str]:
+    """Files in the journal that are no whole segments, and hold one of the texts."""
+    return [
+        str(problem.path)
+        for problem in journal.scan().problems
+        if problem.path.name in files_with(problem.path.parent, texts)
+    ]
 
 
 def _made(work: Workspace, events: pl.DataFrame, kind: str) -> pl.DataFrame:
@@ -152,7 +166,8 @@ def _says(rows: pl.DataFrame, table: str, text: str) -> pl.Expr:
     names = [name for name in text_columns(table) if name not in ORIGINS and name in rows.columns]
     lists = {name for name in names if rows.schema[name] == pl.List(pl.String)}
     joined = [pl.col(name).list.join("\x00") if name in lists else pl.col(name) for name in names]
-    return pl.any_horizontal(_holds(column, text) for column in joined)
+    pattern = _pattern_of(text)
+    return pl.any_horizontal(column.str.contains(pattern).fill_null(value=False) for column in joined)
 
 
 @dataclass(frozen=True)
@@ -166,11 +181,11 @@ class Quoting:
 def _quoting(events: pl.DataFrame, text: str) -> Quoting:
     """Find the events of the journal that quote a text, in any case and with any white space."""
     found = Quoting([], {text.strip()})
-    pattern = pattern_of([text], is_exact=False)
-    for kind, raw in events.select("kind", "payload").iter_rows() if pattern else ():
+    pattern = re.compile(_pattern_of(text))
+    for kind, raw in events.select("kind", "payload").iter_rows() if text.strip() else ():
         payload = json.loads(raw)
         told = "\x00".join(item for texts in texts_of(kind, payload).values() for item in texts)
-        if spelled := {match[0] for match in pattern.finditer(told)} if pattern else ():
+        if spelled := {match[0] for match in pattern.finditer(told)}:
             found.payloads.append(payload)
             found.spelled.update(spelled)
     return found
@@ -208,14 +223,11 @@ def _refuse_episode(name: str, written: pl.DataFrame) -> None:
         )
 
 
-def _holds(column: pl.Expr, text: str) -> pl.Expr:
-    """Return whether a column says a text, in any case, with any white space, however its accents are spelled."""
-    flat = column.str.normalize("NFC").str.replace_all(r"\s+", " ")
-    wanted = " ".join(unicodedata.normalize("NFC", text).split())
-    return (
-        flat.str.contains(wanted, literal=True)
-        | flat.str.to_lowercase().str.contains(wanted.lower(), literal=True)
-    ).fill_null(value=False)
+def _pattern_of(text: str) -> str:
+    """A pattern of a text in any case, with any white space, however its accents are spelled."""
+    return "(?i)" + "|".join(
+        r"\s+".join(map(re.escape, spelled.split())) for spelled in sorted(spellings(text))
+    )
 
 
 def _turns(store: Store, where: Expr) -> pl.DataFrame:

@@ -1,12 +1,12 @@
 """Looking for texts in every byte of a home: plain, as JSON writes them, and as UTF-16; and in decoded table rows."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from slowwave.erase.payloads import spellings
+from slowwave.progress import progress
+from slowwave.rewrite.transform import spellings, written_forms
 from slowwave.schemas.tables import TABLES
 from slowwave.store import Store
 
@@ -15,16 +15,9 @@ BLOCK = 8 * 1024 * 1024
 
 def forms_of(text: str) -> set[bytes]:
     """The bytes that a text can have in a file of ours or of a library, however its accents are spelled."""
-    return {form for spelled in spellings(text) for form in _written(spelled)}
-
-
-def _written(text: str) -> set[bytes]:
-    plain = json.dumps(text, ensure_ascii=False)[1:-1]
-    ascii_only = json.dumps(text, ensure_ascii=True)[1:-1]
-    twice = [json.dumps(form, ensure_ascii=False)[1:-1] for form in (plain, ascii_only)]
-    written = {text, plain, ascii_only, *twice}
-    forms = {form.encode("utf-8", "surrogatepass") for form in written}
-    return forms | {text.encode(name, "surrogatepass") for name in ("utf-16-le", "utf-16-be")}
+    plain = {form.encode("utf-8", "surrogatepass") for form in written_forms(text)}
+    wide = ("utf-16-le", "utf-16-be")
+    return plain | {form.encode(name, "surrogatepass") for form in spellings(text) for name in wide}
 
 
 def files_with(
@@ -37,22 +30,21 @@ def files_with(
     forms = [forms_of(text) for text in texts]
     longest = max((len(form) for group in forms for form in group), default=0)
     every = sorted({form.decode("latin-1") for group in forms for form in group})
+    paths = [
+        path
+        for path in sorted(root.rglob(named))
+        if texts and path.is_file() and not any(path.is_relative_to(place) for place in without)
+    ]
     found: dict[str, int] = {}
-    for path in sorted(root.rglob(named)):
-        if not path.is_file() or any(path.is_relative_to(place) for place in without):
-            continue
+    for number, path in enumerate(paths, start=1):
         held: set[int] = set()
         for block in _blocks(path, overlap=longest):
             # one pass for all forms: most blocks hold none, and there may be thousands
-            if not pl.Series([block.decode("latin-1")]).str.contains_any(every).item():
-                continue
-            held |= {
-                number
-                for number, group in enumerate(forms)
-                if number not in held and any(form in block for form in group)
-            }
+            if pl.Series([block.decode("latin-1")]).str.contains_any(every).item():
+                held |= {place for place, group in enumerate(forms) if any(form in block for form in group)}
         if held:
             found[path.relative_to(root).as_posix()] = len(held)
+        progress("search every file", number, len(paths))
     return found
 
 

@@ -12,7 +12,7 @@ from slowwave.journal.catalogue import ISO
 from slowwave.progress import progress
 from slowwave.schemas.tables import TIMESTAMP
 
-FILE = "memories.jsonl"
+JSONL_HEAD = f'{{"type": "{HEADER}"'
 
 
 def jsonl_lines(rows: Rows, *, version: str, now: datetime) -> Iterator[str]:

@@ -1,0 +1,199 @@
+"""Rewrite a home by a plan, whose file lies in it until the scan at the end is done.
+
+    commit     events that name what changes, by digests, ids and counts alone
+    rewrite    each segment of the journal, one after the other, each whole or not at all
+    renew      a new generation of the store from that journal; every older one goes
+    clean      answer cache, spools, core memory, what conversations were shown, logs, drafts
+    prove      search every byte of the home and every row of the store
+
+A derivation beside the memory is dropped first: it was made from what changes. A kill between any two leaves a home
+that works, and the plan's file; running the plan again ends it. Doing a part twice changes nothing. What a planner
+decides is in `erase.py` and `redact.py`; nothing here knows why an event changes.
+"""
+
+import shutil
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from slowwave.home.derivation import drop_derivation
+from slowwave.home.paths import Home
+from slowwave.home.vectors import take_over_vectors
+from slowwave.home.workspace import Workspace
+from slowwave.journal.catalogue import encode_plan, rows_of
+from slowwave.journal.derivations import is_replaced, last_switch
+from slowwave.journal.lookup import mentioning
+from slowwave.journal.segments import Journal
+from slowwave.progress import progress
+from slowwave.recording.folding import embed
+from slowwave.rewrite.byte_scan import files_with, rows_with
+from slowwave.rewrite.leftovers import clean, take_spool
+from slowwave.rewrite.transform import Event, Masker, Payload, line_after, quoting, read_line
+from slowwave.store import create_beside, filling, remove_damaged
+from slowwave.whole_file import remove_drafts, write_whole
+
+DATABASE = "prefect/prefect.db"
+
+Change = Callable[[Event, bool], Payload | None]
+"""The payload of an event afterwards, null where the event goes; the second argument says whether it quotes a text."""
+
+
+class Plan(BaseModel):
+    """The changes of a rewrite: the base of every planner's plan.
+
+    `names` are the payloads by which the journal says what changes, by kind; `mark` is a text that one of them holds.
+    `texts` are searched for afterwards. `gone` are memories and episodes whose use is not kept. `torn` are files in the
+    journal that are no segments and hold a text: they are removed.
+    """
+
+    mark: str = ""
+    names: Mapping[str, Sequence[dict[str, Any]]] = Field(default_factory=dict)
+    texts: Sequence[str] = ()
+    gone: Sequence[str] = ()
+    torn: Sequence[str] = ()
+
+    @staticmethod
+    @abstractmethod
+    def path_in(home: Home) -> Path:
+        """The file that holds the plan while it is carried out."""
+
+    @property
+    @abstractmethod
+    def maskers(self) -> tuple[Masker, ...]:
+        """Find the events that quote a text."""
+
+    @abstractmethod
+    def changes(self) -> Change:
+        """Change the events of one segment, one after the other, in their order."""
+
+    @abstractmethod
+    def masked(self, line: str) -> str:
+        """A line of a log without what goes."""
+
+    def repair(self, work: Workspace) -> None:
+        """Set right in the new generation what the rewritten events leave behind."""
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """Counts of a rewrite by place, and the places that still hold a text, with how many texts."""
+
+    counts: dict[str, int]
+    remaining: dict[str, int]
+    dropped_derivation: bool
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on what it took along, and what is left to do."""
+        told = {
+            "the derivation beside the memory is dropped: `slowwave rederive` makes it again without this": (
+                self.dropped_derivation
+            ),
+            "the answer cache is empty now: what is asked again costs again": self.counts.get("answers"),
+            f"{DATABASE} is Prefect's own record of runs: stop `slowwave ui` and remove it": any(
+                place.startswith(DATABASE) for place in self.remaining
+            ),
+        }
+        return [note for note, is_so in told.items() if is_so]
+
+
+def run(work: Workspace, plan: Plan) -> Rewritten:
+    """Carry out a plan, from the start or from where a kill left it; `work.store` is a new generation afterwards.
+
+    Raises:
+        BusyError: a run works on the derivation beside the memory; nothing was changed.
+    """
+    home, path = work.home, plan.path_in(work.home)
+    is_dropped = drop_derivation(home)
+    write_whole(path, plan.model_dump_json(), mode=0o600)  # it holds the texts: for this user alone
+    take_spool(work, plan.gone)
+    commit_names(work, plan)
+    counts = rewrite_journal(home.journal, plan)
+    renew(work, plan)
+    counts |= clean(work, plan.gone, plan.texts, plan.masked)
+    remove_drafts(path)
+    remaining = prove(work, plan)
+    path.unlink(missing_ok=True)
+    return Rewritten({place: count for place, count in counts.items() if count}, remaining, is_dropped)
+
+
+def commit_names(work: Workspace, plan: Plan) -> None:
+    """Commit the events that name what changes, once, however often the rewrite is cut off."""
+    named = {kind: rows_of(kind, rows) for kind, rows in plan.names.items() if rows}
+    if named and not mentioning(work.home.journal, [plan.mark])["kind"].is_in(list(named)).any():
+        # not applied here: the new generation of the store takes it in
+        work.home.journal.commit(encode_plan(named), now=work.clock())
+
+
+def rewrite_journal(journal: Journal, plan: Plan) -> dict[str, int]:
+    """Rewrite the segments that change, oldest first, and remove the torn files; returns how many of each.
+
+    What another derivation took the place of goes whole: nobody can say any more what of it told of the text.
+    """
+    counts = Counter[str]()
+    segment_ids = journal.segment_ids()
+    switch = last_switch(journal, segment_ids)
+    for number, segment_id in enumerate(segment_ids, start=1):
+        lines = journal.lines(segment_id) or []
+        after = [
+            None if segment_id < switch and is_replaced(line) else changed
+            for line, changed in zip(lines, lines_after(lines, plan), strict=True)
+        ]
+        if changed_count := sum(new != old for new, old in zip(after, lines, strict=True)):
+            journal.rewrite(segment_id, [line for line in after if line is not None])
+            counts += {"journal segments": 1, "journal events": changed_count}
+        progress("rewrite the journal", number, len(segment_ids))
+    for name in plan.torn:
+        Path(name).unlink(missing_ok=True)
+    return {**counts, "torn files": len(plan.torn)}
+
+
+def lines_after(lines: Sequence[str], plan: Plan) -> list[str | None]:
+    """The event lines of a segment after the rewrite; None where an event goes."""
+    events = [read_line(line) for line in lines]
+    change = plan.changes()
+    return [
+        line_after(line, event.payload, change(event, is_quoting))
+        for line, event, is_quoting in zip(lines, events, quoting(events, *plan.maskers), strict=True)
+    ]
+
+
+def renew(work: Workspace, plan: Plan) -> None:
+    """Make the store anew from the journal, with the plan's repairs, and remove every other generation."""
+    with new_generation(work) as renewed:
+        plan.repair(renewed)
+
+
+@contextmanager
+def new_generation(work: Workspace) -> Iterator[Workspace]:
+    """A workspace over a new generation, folded from the journal, with the vectors of texts that stayed.
+
+    When the block ends, missing vectors are computed, readers are switched to it, and every other generation goes;
+    `work.store` is the new one then. Cut off, the living generation stays.
+    """
+    living = work.store
+    with filling(create_beside(living)) as fresh:
+        renewed = replace(work, store=fresh)
+        renewed.apply_all()
+        take_over_vectors(living, fresh)
+        yield renewed
+        embed(renewed)
+        fresh.make_current()
+    for folder in fresh.root.glob("g-*"):
+        if folder.name != fresh.name:
+            shutil.rmtree(folder, ignore_errors=True)
+    remove_damaged(fresh.root, until=datetime.max.replace(tzinfo=UTC))
+    work.store, work.last_segment = fresh, renewed.last_segment
+
+
+def prove(work: Workspace, plan: Plan) -> dict[str, int]:
+    """Search the whole home for the texts; returns the places that hold one, with how many texts or rows."""
+    home = work.home
+    return files_with(home.root, plan.texts, without=[plan.path_in(home)]) | rows_with(work.store, plan.texts)

@@ -1,0 +1,265 @@
+"""`run redact`: finds the secrets that older rules let in, and plans how they leave the home; the engine does it.
+
+What the rules find by its surroundings is also masked where a derived text quotes it without them. A secret that is a
+plain word or very short is masked in what was made from its own text alone: masked everywhere, it would take innocent
+text. The home is looked through a segment and a line at a time, so that memory is bounded by the longest of them.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ulid import ULID
+
+from slowwave.errors import InputError
+from slowwave.home.paths import Home
+from slowwave.home.swept import keep_swept
+from slowwave.home.workspace import Workspace, open_workspace
+from slowwave.ingest.redact import redact
+from slowwave.ingest.redact.marks import secrets_in, taken
+from slowwave.ingest.redact.table import rules_id
+from slowwave.journal.segments import Journal
+from slowwave.progress import progress
+from slowwave.rewrite.engine import run
+from slowwave.rewrite.leftovers import logs_of
+from slowwave.rewrite.redact_plan import (
+    MADE,
+    REDACTED,
+    Redaction,
+    RedactPlan,
+    as_reply,
+    learn,
+    named_value,
+    outside_ids,
+)
+from slowwave.rewrite.transform import Event, Payload, quoting, read_line, texts_of
+from slowwave.schemas.moments import DAY_UNKNOWN, UNKNOWN
+from slowwave.schemas.report import StageReport, several
+
+UNITS = {"journal": "event", "logs": "text", "torn files": "text"}
+"""Places of the home, with what is counted there."""
+
+DAYS_SHOWN = 8
+
+_NO_TEXT = re.compile(r'"\w+_(?:id|ids|hash|at|time|from|until)"\s*:\s*(?:"[^"]*"|\[[^\]]*\])')
+"""An id, a hash or a time in half an event, which is looked at as plain text: an id may look like a secret there."""
+
+
+@dataclass
+class Evidence:
+    """Secrets with their kinds, ids of turns and memories, ids from outside that hold a secret, and where they are."""
+
+    secrets: dict[str, str] = field(default_factory=dict)
+    ids: set[str] = field(default_factory=set)
+    outside: dict[str, str] = field(default_factory=dict)
+    """Ids from outside that hold a secret, with what they become."""
+    places: Counter[str] = field(default_factory=Counter)
+    torn: list[str] = field(default_factory=list)
+    event_count: int = 0
+
+    def note(self, texts: Iterable[str], place: str) -> bool:
+        """Add the secrets of texts outside of whole segments; returns whether there are any."""
+        found = {secret: kind for text in texts for secret, kind in secrets_in(text).items()}
+        self.secrets |= found
+        self.places[place] += len(found)
+        return bool(found)
+
+
+@contextmanager
+def open_redaction(home: str, *, dry_run: bool) -> Iterator[Workspace]:
+    """The home with everything applied, alone, and after the end of a redaction that was cut off.
+
+    Raises:
+        InputError: an erase was cut off; or a redaction was, and this is a dry run.
+    """
+    with open_workspace(home, is_alone=True) as work:
+        path = work.home.redact_path
+        if work.home.erase_path.exists():
+            raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
+        if path.exists():
+            if dry_run:
+                raise InputError("a redaction was cut off here: `slowwave run redact` ends it first")
+            run(work, RedactPlan.model_validate_json(path.read_bytes()))
+        yield work
+
+
+def find_secrets(home: Home) -> Evidence:
+    """Everything that the rules find in the journal, beside its segments, and in the logs."""
+    evidence = Evidence()
+    segment_ids, foreign = home.journal.listing()
+    torn = [problem.path for problem in foreign]
+    for number, segment_id in enumerate(segment_ids, start=1):
+        lines = home.journal.lines(segment_id)
+        if lines is None:
+            torn.append(home.journal.path_of(segment_id))
+        else:
+            _look_at([read_line(line) for line in lines], evidence)
+        progress("look for secrets", number, len(segment_ids))
+    evidence.torn = [
+        str(path)
+        for path in torn
+        if evidence.note((text for line in _lines_of(path) for text in _texts_of_torn(line)), "torn files")
+    ]
+    for path in logs_of(home):
+        evidence.note(_lines_of(path), "logs")
+    return evidence
+
+
+def _look_at(events: list[Event], evidence: Evidence) -> None:
+    """Note the secrets of a segment's events."""
+    evidence.event_count += len(events)
+    said = ("", "")
+    for _, kind, payload in events:
+        if kind in ("turn.recorded", "cell.extracted"):
+            evidence.ids.add(str(payload[MADE[kind]]))
+        for texts in texts_of(kind, payload).values():
+            for text in texts:
+                evidence.secrets |= secrets_in(text)
+        if fact := named_value(payload):
+            evidence.secrets |= taken(str(payload["value"]), fact[0])
+        if kind == "turn.recorded":
+            safe = {**payload, "content": redact(str(payload["content"]))[0]}
+            reply, _ = as_reply(safe, said)
+            evidence.secrets |= taken(str(safe["content"]), reply)
+            said = (str(payload["session_id"]), reply)
+        for text in (outside := outside_ids(payload)):
+            evidence.secrets |= secrets_in(text)
+        evidence.outside |= outside
+
+
+def plan_redaction(work: Workspace, evidence: Evidence) -> RedactPlan:
+    """Work out what changes in the journal and what is searched for afterwards; nothing is written."""
+    edits = work.settings.edits
+    known = {
+        secret: kind
+        for secret, kind in evidence.secrets.items()
+        if is_known_anywhere(secret, shortest=edits.secret_shortest, proof_shortest=edits.proof_shortest)
+    }
+    plan = RedactPlan(
+        mark=str(ULID()),
+        rules_id=rules_id(),
+        texts=list(known),
+        gone=list(evidence.outside),
+        torn=evidence.torn,
+        secrets=known,
+        weak={secret: kind for secret, kind in evidence.secrets.items() if secret not in known},
+        shortest=edits.erase_shortest,
+        renamed=dict(evidence.outside),
+        places=+evidence.places,
+    )
+    names = _changes_of(work.home.journal, plan, evidence) if evidence.secrets else []
+    return plan.model_copy(update={"names": {REDACTED: names}})
+
+
+def _changes_of(journal: Journal, plan: RedactPlan, evidence: Evidence) -> list[dict[str, object]]:
+    """Fill the plan with what each event of the journal loses; returns the rows of `text.redacted`."""
+    kinds, days, rows = Counter[str](), Counter[str](), list[dict[str, object]]()
+    changed_count = 0
+    for segment_id in journal.segment_ids():
+        events = [read_line(line) for line in journal.lines(segment_id) or ()]
+        redaction = Redaction(plan)
+        for event, is_quoting in zip(events, quoting(events, *plan.maskers), strict=True):
+            safe = redaction.after(event, is_quoting)
+            found = redaction.found + Counter(name=_outside_count(event.payload, evidence.outside))
+            learn(plan, event, safe, has_lost=bool(found), known_ids=evidence.ids)
+            kinds.update(found)
+            changed_count += bool(found)
+            if found:
+                days[_day_of(event, safe)] += found.total()
+            rows += [
+                {
+                    "event_id": event.event_id, "secret_kind": kind, "secret_count": count, "redaction_id": plan.mark,
+                    "rules_id": plan.rules_id,
+                }
+                for kind, count in sorted(found.items())
+            ]  # fmt: skip
+    plan.kinds, plan.days = dict(kinds), dict(days)
+    plan.places |= {"journal": changed_count} if changed_count else {}
+    return rows
+
+
+def _outside_count(payload: Payload, outside: dict[str, str]) -> int:
+    return sum(isinstance(value, str) and value in outside for value in payload.values())
+
+
+def _day_of(event: Event, safe: Payload) -> str:
+    """The source and the day of an event, as the report counts them."""
+    day = str(safe.get("event_time") or ULID.from_str(event.event_id.partition(".")[0]).datetime)[:10]
+    return (
+        f"{safe.get('source_name') or 'derived texts'}, {DAY_UNKNOWN if day == str(UNKNOWN.date()) else day}"
+    )
+
+
+def redact_home(work: Workspace, plan: RedactPlan, *, dry_run: bool) -> StageReport:
+    """Carry the plan out, unless this is a dry run or nothing was found, and say what was found; never a secret."""
+    report = StageReport(stage="redact", dry_run=dry_run)
+    if not plan.places:
+        report.is_skipped = True
+        report.notes.append("the rules of today find no secret in this home")
+    else:
+        _tell(report, plan)
+    if dry_run:
+        return report
+    if plan.places:
+        done = run(work, plan)
+        left = [work.home.root / place if "table " not in place else place for place in done.remaining]
+        searched = f"{several(len(plan.texts), 'secret')} searched for in every byte of the home"
+        report.notes += [
+            *done.notes,
+            *(f"left, to be mended by hand: {place}" for place in left),
+            searched if left else f"{searched}: none is left",
+            "the files that were taken in still hold their secrets, and so may backups: change what leaked",
+        ]
+        report.rejected = {"place that still holds a secret": len(left)} if left else {}
+    keep_swept(work.home, plan.rules_id, now=work.clock())
+    return report
+
+
+def _tell(report: StageReport, plan: RedactPlan) -> None:
+    """Say what was found: by kind, by place, by source and day."""
+    report.counts = {f"secrets of kind {kind}": count for kind, count in sorted(plan.kinds.items())}
+    found = [
+        f"{place}: {several(plan.places[place], unit)}"
+        for place, unit in UNITS.items()
+        if place in plan.places
+    ]
+    report.notes.append(f"found in {'; '.join(found)}")
+    if plan.weak:
+        report.notes.append(
+            f"{several(len(plan.weak), 'plain or short word')} among them: taken out where the surroundings show it "
+            "and of what was made from there, and not searched for elsewhere"
+        )
+    days = sorted(plan.days.items())
+    report.examples = [f"{place}: {count}" for place, count in days[:DAYS_SHOWN]]
+    if len(days) > DAYS_SHOWN:
+        report.notes.append(f"{len(days) - DAYS_SHOWN} more sources and days")
+
+
+def is_known_anywhere(secret: str, *, shortest: int, proof_shortest: int) -> bool:
+    """Return whether a secret is known wherever it stands: letters with digits, or long and more than a word."""
+    has_letter = any(character.isalpha() for character in secret)
+    has_digit = any(character.isdigit() for character in secret)
+    if len(secret) >= shortest and has_letter and has_digit:
+        return True
+    return len(secret) >= proof_shortest and not secret.isalpha()
+
+
+def _texts_of_torn(line: str) -> list[str]:
+    """The texts of a line in a torn file of the journal; where it is no whole event, all of it but ids and times."""
+    try:
+        _, kind, payload = read_line(line)
+        return [text for texts in texts_of(kind, payload).values() for text in texts]
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return [_NO_TEXT.sub("", line)]
+
+
+def _lines_of(path: Path) -> Iterator[str]:
+    """The lines of a file as text; a file that went away has none."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            yield from file
+    except FileNotFoundError:
+        return

@@ -1,0 +1,253 @@
+"""The plan of a redaction: which secrets go, and how the events of the journal change with them.
+
+An id that is a hash of a text with a secret would tell whether a guess of it is right, and so would every id that is
+made from that id. So a changed row gets another id, by one map for the whole journal. The id of a turn or a memory
+follows its redacted text, as a reader of today makes it, so that the same source brings nothing back; all others are
+drawn at random.
+"""
+
+from collections import Counter
+from functools import cached_property
+from pathlib import Path
+from secrets import token_hex
+
+from slowwave.home.paths import Home
+from slowwave.ingest.redact import redact, redact_reply
+from slowwave.ingest.redact.marks import kind_of, mark_of
+from slowwave.ingest.redact.names import safe_id, safe_path
+from slowwave.rewrite.engine import Change, Plan
+from slowwave.rewrite.transform import WHOLE_TURN, Event, Masker, Payload, own_family, rehashed, with_texts
+from slowwave.schemas.identity import ID_LENGTH, stable_id
+from slowwave.schemas.tables import OWNER
+from slowwave.schemas.text_columns import is_reference
+
+REDACTED = "text.redacted"
+
+MADE = {
+    "turn.recorded": "turn_id", "cell.extracted": "cell_id", "chunk.cut": "chunk_id", "entity.resolved": "entity_id",
+    "mention.recorded": "mention_id", "artifact.recorded": "artifact_id", "edge.drawn": "edge_id",
+    "pair.judged": "judgement_id", "contradiction.opened": "contradiction_id", "identity.recorded": "identity_id",
+    "usage.recorded": "usage_id",
+}  # fmt: skip
+"""Kinds of events that give a row an id made from its texts or from other ids, with its column."""
+
+BY_TEXT = {
+    "turn.recorded": (("session_id", "content_hash"), (*OWNER, "session_id", "content_hash")),
+    "cell.extracted": ((*OWNER, "session_id", "content_hash"),),
+}
+"""Columns from which the id of a turn of a document or a statement is made, and that of a memory. Other turns are named
+by their place in a conversation, and keep their id."""
+
+FOUNDING = {"turn.recorded": "turn_id", "cell.extracted": "cell_id", "episode.written": "cell_id"}
+"""Kinds from whose texts others are made, with the column of their id."""
+
+NAMES = ("name", "canonical_name")
+"""Columns from whose text the column `family` beside them is worked out."""
+
+
+class RedactPlan(Plan):
+    """Secrets and ids by which the journal is rewritten, and what was found in numbers.
+
+    `secrets` (with their kinds) are masked wherever they stand. `weak` ones are masked in what rests on `touched` rows;
+    the shortest of them only where the rules see them. `renamed` has former and new ids and hashes of texts, `ends` the
+    former lengths of turns that changed.
+    """
+
+    rules_id: str
+    secrets: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
+    weak: dict[str, str] = {}  # noqa: RUF012
+    touched: set[str] = set()  # noqa: RUF012
+    renamed: dict[str, str] = {}  # noqa: RUF012
+    ends: dict[str, int] = {}  # noqa: RUF012
+    shortest: int
+    kinds: dict[str, int] = {}  # noqa: RUF012
+    places: dict[str, int] = {}  # noqa: RUF012
+    days: dict[str, int] = {}  # noqa: RUF012
+
+    @staticmethod
+    def path_in(home: Home) -> Path:
+        """`redact.json`, until the end."""
+        return home.redact_path
+
+    @cached_property
+    def masker(self) -> Masker:
+        """Masks secrets wherever they stand."""
+        return Masker({secret: mark_of(kind) for secret, kind in self.secrets.items()})
+
+    @cached_property
+    def weak_masker(self) -> Masker:
+        """Masks plain and short words where they stand by themselves."""
+        masked = {word: kind for word, kind in self.weak.items() if len(word) >= self.shortest}
+        return Masker({word: mark_of(kind) for word, kind in masked.items()}, is_whole=True)
+
+    @cached_property
+    def maskers(self) -> tuple[Masker, ...]:
+        """Every secret, also those that only the rules take out: whatever quotes one is looked at."""
+        return self.masker, Masker({word: mark_of(kind) for word, kind in self.weak.items()})
+
+    def masked(self, line: str) -> str:
+        """A line as the rules leave it, without known secrets."""
+        return cleaned(line, self.masker)[0]
+
+    def changes(self) -> Change:
+        """The events of one segment: a turn that answers the one before it is redacted as a reader takes it."""
+        return Redaction(self).after
+
+
+class Redaction:
+    """The events of one segment without secrets, in their order; `found` counts what the last one lost, by kind."""
+
+    def __init__(self, plan: RedactPlan) -> None:
+        self._plan = plan
+        self._said = ("", "")
+        """The session and the safe text of the turn before, as a reader hears it."""
+        self.found = Counter[str]()
+
+    def after(self, event: Event, is_quoting: bool) -> Payload:
+        """The payload without secrets, by what is known so far. Doing it again changes nothing."""
+        self.found = Counter()
+        kind, payload = event.kind, event.payload
+        safe = self._cleaned(kind, payload) if is_quoting else dict(payload)
+        if kind == "turn.recorded":
+            if is_quoting:
+                safe["content"], counts = as_reply(safe, self._said)
+                self.found.update(counts)
+            self._said = (str(safe["session_id"]), str(safe["content"]))
+        if "family" in payload and any(safe.get(name) != payload.get(name) for name in NAMES):
+            safe["family"] = own_family(str(next(safe[name] for name in NAMES if name in safe)))
+        return self._renamed(kind, safe)
+
+    def _cleaned(self, kind: str, payload: Payload) -> Payload:
+        plan = self._plan
+        maskers = [plan.masker, plan.weak_masker] if self._rests_on_touched(kind, payload) else [plan.masker]
+
+        def clean(text: str) -> str:
+            safe, counts = cleaned(text, *maskers)
+            self.found.update(counts)
+            return safe
+
+        safe = with_texts(kind, payload, clean)
+        if fact := named_value(safe):
+            safe["value"] = fact[0]
+            self.found.update(fact[1])
+        return safe
+
+    def _rests_on_touched(self, kind: str, payload: Payload) -> bool:
+        """Return whether an event was derived from a turn, memory or topic that lost something."""
+        if kind == "turn.recorded":
+            return False
+        named = (value for name, value in payload.items() if is_reference(name) and value)
+        return any(
+            not self._plan.touched.isdisjoint(value if isinstance(value, list) else [value])
+            for value in named
+        )
+
+    def _renamed(self, kind: str, payload: Payload) -> Payload:
+        """The payload with the new ids of rows, and the new hash of a text that it does not hold itself."""
+        renamed, safe = self._plan.renamed, dict(payload)
+        for name, value in payload.items():
+            if isinstance(value, str) and is_reference(name):
+                safe[name] = renamed.get(value, value)
+            elif isinstance(value, list) and is_reference(name):
+                safe[name] = [renamed.get(item, item) for item in value]
+        if payload.get("content") is None and "content_hash" in payload:
+            safe["content_hash"] = renamed.get(str(payload["content_hash"]), payload["content_hash"])
+        turns = payload.get("turn_ids")
+        end = self._plan.ends.get(turns[-1]) if isinstance(turns, list) and turns else None
+        if kind == "chunk.cut" and end is not None and int(str(payload["last_char"])) >= end:
+            # windows of a long turn still meet where they met; the last one ends with the turn, however long it is now
+            safe["last_char"] = WHOLE_TURN
+        return safe
+
+
+def learn(plan: RedactPlan, event: Event, safe: Payload, *, has_lost: bool, known_ids: set[str]) -> None:
+    """Take over what the change of an event, from its payload to `safe`, means for those that come later."""
+    kind, payload = event.kind, event.payload
+    if has_lost and kind in FOUNDING:
+        _touch(plan, str(payload[FOUNDING[kind]]))
+    safe = rehashed(payload, safe)
+    if safe.get("content") != payload.get("content"):
+        plan.renamed[str(payload["content_hash"])] = str(safe["content_hash"])
+        if kind == "turn.recorded":
+            plan.ends[str(payload["turn_id"])] = len(str(payload["content"]))
+    turns = payload.get("turn_ids")
+    is_cut_anew = kind == "chunk.cut" and isinstance(turns, list) and not plan.ends.keys().isdisjoint(turns)
+    if is_cut_anew:
+        plan.renamed[str(payload["content_hash"])] = token_hex(ID_LENGTH // 2)
+    if kind in MADE and (safe != payload or is_cut_anew):
+        _rename(plan, kind, payload, safe, known_ids)
+
+
+def _rename(plan: RedactPlan, kind: str, before: Payload, after: Payload, known_ids: set[str]) -> None:
+    former = str(before[MADE[kind]])
+    new = _id_by_text(kind, before, after)
+    if former in plan.renamed or new == former:
+        return
+    if new is None or new in known_ids:  # another row says the same by now: both stay
+        new = token_hex(ID_LENGTH // 2)
+    known_ids.add(new)
+    plan.renamed[former] = new
+    if former in plan.touched:
+        _touch(plan, new)
+    if kind == "cell.extracted":  # a topic is named after the memory that founded it
+        plan.renamed[stable_id("topic", former)] = stable_id("topic", new)
+
+
+def _id_by_text(kind: str, before: Payload, after: Payload) -> str | None:
+    """The id that the redacted text gives a row; its own where no text made it, None where one is to be drawn."""
+    former = str(before[MADE[kind]])
+    word = MADE[kind].removesuffix("_id")
+    for columns in BY_TEXT.get(kind, ()):
+        made, new = (
+            stable_id(word, *(str(payload[name]) for name in columns)) for payload in (before, after)
+        )
+        if made == former:
+            return new
+    return former if kind == "turn.recorded" else None
+
+
+def _touch(plan: RedactPlan, name: str) -> None:
+    plan.touched |= {name, stable_id("topic", name)}
+
+
+def cleaned(text: str, *maskers: Masker) -> tuple[str, Counter[str]]:
+    """A text as the rules leave it, without known secrets; and how many of each kind went.
+
+    Doing it again changes nothing.
+    """
+    found: Counter[str] = Counter()
+    while True:
+        safe, counts = redact(text)
+        found.update(counts)
+        for masker in maskers:
+            safe, marks = masker.mask(safe)
+            found.update({kind_of(mark): count for mark, count in marks.items()})
+        if safe == text:
+            return text, found
+        text = safe
+
+
+def as_reply(turn: Payload, said: tuple[str, str]) -> tuple[str, dict[str, int]]:
+    """The text of a turn without a secret that answers the turn before it, and how many of each kind."""
+    text, (session_id, before) = str(turn["content"]), said
+    return redact_reply(text, before) if turn["session_id"] == session_id else (text, {})
+
+
+def named_value(payload: Payload) -> tuple[str, dict[str, int]] | None:
+    """The value of a memory without a secret that only its attribute shows to be one, and how many of each kind."""
+    attribute, value = payload.get("attribute"), payload.get("value")
+    if not isinstance(attribute, str) or not isinstance(value, str):
+        return None
+    named = f"{attribute}: "
+    safe, counts = redact(f"{named}{value}")
+    is_found = counts and safe.startswith(named) and safe != f"{named}{value}"
+    return (safe.removeprefix(named), counts) if is_found else None
+
+
+def outside_ids(payload: Payload) -> dict[str, str]:
+    """Ids that came from outside (a conversation's, a file's path, a project's) and hold a secret: what they become."""
+    given = {
+        name: str(payload[name]) for name in ("session_id", "project_id", "source_id") if payload.get(name)
+    }
+    safe = {text: safe_path(text) if name == "source_id" else safe_id(text) for name, text in given.items()}
+    return {text: new for text, new in safe.items() if new != text}
