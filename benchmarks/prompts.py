@@ -80,8 +80,8 @@ def show(versions: Sequence[Path], found: Sequence[tuple[list[str], LedgerLine]]
     """The memories that only one version gives, and the totals of both."""
     console = Console(highlight=False)
     old, new = (lines for lines, _ in found)
-    lines = difflib.unified_diff(old, new, lineterm="", n=0)
-    changes = [line for line in lines if line[:1] in "+-" and line[:3] not in ("---", "+++")]
+    differing = difflib.unified_diff(old, new, lineterm="", n=0)
+    changes = [line for line in differing if line[:1] in "+-" and line[:3] not in ("---", "+++")]
     for line in changes:
         console.print(line, markup=False, soft_wrap=True)
     table = Table("version", "memories", "only in this one", "calls", "tokens in", "tokens out")

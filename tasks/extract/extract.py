@@ -190,8 +190,8 @@ def ask_memories(
         now=reader.now,
     )
     topics = [(page, ", ".join(before.topics)) for page, before in past.items()]
-    shown = pl.DataFrame(topics, schema={"page": pl.Int64, "text": pl.String}, orient="row")
-    kept = grounded(made, pl.concat([pieces.select("page", "text"), shown]))
+    named = pl.DataFrame(topics, schema={"page": pl.Int64, "text": pl.String}, orient="row")
+    kept = grounded(made, pl.concat([pieces.select("page", "text"), named]))
     return Read(
         cells=kept,
         known=pl.concat(before.known.with_columns(page=pl.lit(page)) for page, before in past.items()),
