@@ -54,7 +54,9 @@ PLAIN = "The glaze kiln runs at 1040 degrees since May."
 def old_rules() -> Iterator[None]:
     """A program that knew no secret."""
     with pytest.MonkeyPatch.context() as patched:
-        for name in [name for name in sys.modules if name.startswith("slowwave.ingest.") and ".redact" not in name]:
+        for name in [
+            name for name in sys.modules if name.startswith("slowwave.ingest.") and ".redact" not in name
+        ]:
             patched.setattr(f"{name}.redact", lambda text: (text, {}), raising=False)
             patched.setattr(f"{name}.redact_reply", lambda text, _: (text, {}), raising=False)
         patched.setattr("slowwave.ingest.redact.known.find", lambda *_: [])
