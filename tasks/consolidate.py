@@ -35,6 +35,8 @@ class TopicCells(Frame):
     topic_id: str
     cell_type: str
     content: str
+    summary: str = nullable()
+    supersedes: str = nullable()
     compressed: str = nullable()
     salience: float
     event_time: Timestamp
@@ -49,7 +51,7 @@ class Summaries(Frame):
     topic_id: str
     name: str = nullable()
     summary: str
-    compressed: str
+    compressed: str = nullable()
     cell_ids: pl.List = strings()
     prompt_version: str
     model: str = nullable()

@@ -13,6 +13,7 @@ from slowwave.language.text import token_count, words
 from slowwave.lifecycle.retention import days_since
 
 LONGEST_SENTENCE = 60
+COMPRESSED_WORDS = 15
 """Words; longer sentences are mostly lists and tables that lost their lines."""
 
 SHORTEST_WORD = 3
@@ -49,14 +50,22 @@ def with_centrality(parts: pl.DataFrame, *, group: str, text: str, content: str)
     )
 
 
-def shorter_beyond(cells: pl.DataFrame, *, tokens: int) -> pl.DataFrame:
-    """The cells, with the compressed form in `content` where a topic's contents above use up the `tokens`.
+def brief() -> pl.Expr:
+    """The extractor's short form of a memory; null for one that has none.
 
-    `cells`: topic_id, content, compressed (nullable), the most important of a topic first. A summary has room for a
-    few words of each memory of a large topic, and those words are in the compressed form.
+    The summary of a memory that took another's place is its timeline, which does not name the thing.
+    """
+    return pl.when(pl.col("supersedes").is_null()).then("summary")
+
+
+def shorter_beyond(cells: pl.DataFrame, *, tokens: int) -> pl.DataFrame:
+    """The cells, with a short form in `content` where a topic's contents above use up the `tokens`.
+
+    `cells`: topic_id, content and, all nullable, summary, supersedes and compressed, the most important of a topic
+    first. A summary has room for a few words of each memory of a large topic: those of its short forms.
     """
     used = token_count(pl.col("content")).cum_sum().over("topic_id")
-    shorter = pl.coalesce("compressed", "content")
+    shorter = pl.coalesce(brief(), "compressed", "content")
     return cells.with_columns(content=pl.when(used > tokens).then(shorter).otherwise("content"))
 
 
@@ -68,8 +77,8 @@ def extractive_summaries(
     `cells` has `topic_id`, `cell_id`, `content`, `salience`, `event_time`. A sentence's score is
     (1 + centrality) * salience * exp(-age_rate * age_days).
 
-    Returns `topic_id`, `summary` (at most `max_words` words), `compressed` (its best sentence, at most 15
-    words), `cell_ids` (all live cells of the topic), sorted by topic.
+    Returns `topic_id`, `summary` (at most `max_words` words), `compressed` (its best sentence of at most 15
+    words, null for none), `cell_ids` (all live cells of the topic), sorted by topic.
     """
     cut = _sentences(cells, most=min(LONGEST_SENTENCE, max_words))
     central = with_centrality(cut, group="topic_id", text="cell_id", content="sentence")
@@ -87,7 +96,7 @@ def extractive_summaries(
     )
     told = chosen.group_by("topic_id", maintain_order=True).agg(
         summary=pl.col("sentence").sort_by("event_time", "cell_id", "position").str.join(" "),
-        compressed=pl.col("sentence").first().str.split(" ").list.head(15).list.join(" "),
+        compressed=pl.col("sentence").filter(pl.col("word_count") <= COMPRESSED_WORDS).first(),
     )
     live = cells.group_by("topic_id").agg(cell_ids=pl.col("cell_id").sort())
     return told.join(live, on="topic_id", how="inner").sort("topic_id")

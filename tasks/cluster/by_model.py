@@ -20,6 +20,7 @@ from slowwave.trust.origins import is_anybodys
 from tasks.ask import Answered, Model
 from tasks.cluster.cluster import Filed, KnownTopics, NewCells, living
 from tasks.cluster.names import founded_id, normalized
+from tasks.extractive import brief
 from tasks.frames import Frame
 from tasks.step import Readable, step
 
@@ -71,7 +72,9 @@ def ask_groups(
 ) -> DataFrame[Filed]:
     """The memories of a page that the model filed; none without a usable answer."""
     numbered = page.with_row_index("number", offset=1)
-    texts = numbered.select("number", text=shortened(pl.col("content"), settings.group_words))
+    texts = numbered.select(
+        "number", text=pl.coalesce(brief(), shortened(pl.col("content"), settings.group_words))
+    )
     topics_shown = page_rows(shown.select("number", "name", "cell_count"))
     prompt = render("group_memories", topics=topics_shown, memories=page_rows(texts))
     numbers = {"page_numbers": set(numbered["number"]), "topic_numbers": set(shown["number"])}

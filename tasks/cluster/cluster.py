@@ -26,6 +26,8 @@ class NewCells(Frame):
     scope: str
     topic_hint: str = nullable()
     content: str
+    summary: str = nullable()
+    supersedes: str = nullable()
     origin: str
     prompt_version: str = nullable()
     event_time: Timestamp

@@ -13,7 +13,7 @@ from slowwave.trust.origins import in_own_words
 from tasks.ask import author_columns
 from tasks.compress.pages import EpisodeTurns
 from tasks.compress.rows import EpisodeTexts
-from tasks.compress.short_forms import short_forms
+from tasks.compress.short_forms import first_clause, short_forms
 from tasks.extractive import is_telling, with_centrality
 from tasks.step import Readable, step
 
@@ -33,7 +33,7 @@ def extract_episodes(reader: Readable, turns: DataFrame[EpisodeTurns]) -> DataFr
     nothing = pl.lit(None, dtype=pl.String)
     texts = written.rename({"episode_id": "cell_id"}).with_columns(
         *author_columns(RAW_PROMPT),
-        **dict.fromkeys(["index_label", "topic_hint", "error"], nothing),
+        **dict.fromkeys(["index_label", "topic_hint", "attribute", "value", "supersedes", "error"], nothing),
         subject="title",
         cell_ids=pl.lit([], dtype=pl.List(pl.String)),
     )
@@ -104,7 +104,7 @@ def _titles(turns: pl.DataFrame) -> pl.DataFrame:
     )
     whole = pl.col("sentence")
     return first.select(
-        "episode_id", title=shortened(whole, TITLE_WORDS), compressed=shortened(whole, COMPRESSED_WORDS)
+        "episode_id", title=shortened(whole, TITLE_WORDS), compressed=first_clause(whole, COMPRESSED_WORDS)
     )
 
 
@@ -117,7 +117,7 @@ def _plain(text: pl.Expr) -> pl.Expr:
 
 
 def _first_sentences(text: pl.Expr, most: int) -> pl.Expr:
-    """Whole sentences from the beginning with at most `most` words together, else the first words."""
+    """Whole sentences from the beginning with at most `most` words together, else a clause, else the first words."""
     first = pl.element().filter(word_count(pl.element()).cum_sum() <= most)
     fits = sentences(text).list.eval(first).list.join(" ")
-    return pl.when(fits != "").then(fits).otherwise(shortened(text, most))
+    return pl.coalesce(pl.when(fits != "").then(fits), first_clause(text, most), shortened(text, most))

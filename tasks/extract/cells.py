@@ -7,13 +7,13 @@ import polars as pl
 from slowwave.ingest.chunk import SOURCE
 from slowwave.journal.new_cells import cells_of
 from slowwave.language.artifacts import artifacts_in
-from slowwave.language.text import hard_values
+from slowwave.language.text import hard_values, numbers
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.trust.origins import least_trusted
 from slowwave.trust.stated import memory_origins
 
 _TEXTS = [
-    "cell_type", "content", "subject", "attribute", "value", "topic", "valid_from", "valid_until", "relation",
+    "cell_type", "content", "brief", "subject", "attribute", "value", "topic", "valid_from", "valid_until", "relation",
 ]  # fmt: skip
 ANSWER_SCHEMA = pl.Schema(
     {
@@ -32,9 +32,6 @@ ANSWER_SCHEMA = pl.Schema(
 
 ANSWERED = pl.Schema({name: ANSWER_SCHEMA[name] for name in ("page", "relation", "known", "aliases")})
 """What the extractor says of a memory that is no column of it."""
-
-COMPRESSED_WORDS = 24
-"""A memory of so few words is its own compressed form."""
 
 
 def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, now: object) -> pl.DataFrame:
@@ -103,7 +100,8 @@ def extracted_cells(
         dict(decay_rates), default=default_decay_rate, return_dtype=pl.Float64
     )
     is_pattern = pl.col("cell_type") == "pattern"
-    is_short = pl.col("content").str.count_matches(r"\S+") <= COMPRESSED_WORDS
+    # a short form with a number of its own would be believed where the memory is not read
+    adds = numbers(pl.col("brief")).list.set_difference(numbers(pl.col("content"))).list.len() > 0
     rows = (
         numbered.drop("evidence")
         .join(evidence, on="position", how="inner", maintain_order="left")
@@ -117,7 +115,7 @@ def extracted_cells(
             artifacts=artifacts_in(pl.col("content")),
             template=pl.when(is_pattern).then(pl.col("steps").list.join(" ")),
             steps=pl.when(is_pattern).then(pl.lit([], dtype=pl.List(pl.String))).otherwise("steps"),
-            compressed=pl.when(is_short).then("content"),
+            summary=pl.when(~adds).then("brief"),
         )
     )
     return cells_of(rows, now=now, more=ANSWERED)
@@ -155,8 +153,12 @@ def split_confirmed(
         & pl.col("target_id").is_not_null()
         & (hard_values(pl.col("content")) == hard_values(pl.col("known_content")))
     ).fill_null(value=False)
+    # resting on a document, too, a person's statement would pass for a quotation and leave core memory
+    evidence = (
+        pl.when(pl.col("origin") == "untrusted").then(pl.lit([], pl.List(pl.String))).otherwise("evidence")
+    )
     confirmed = paired.filter(same).select(
-        "origin", "session_id", cell_id="target_id", confirmed_by="chunk_id", evidence="evidence"
+        "origin", "session_id", cell_id="target_id", confirmed_by="chunk_id", evidence=evidence
     )
     stored = paired.filter(~same)
     is_tied = (pl.col("relation") != "new") & (pl.col("target_id") != pl.col("cell_id"))

@@ -189,7 +189,9 @@ def ask_memories(
         default_decay_rate=decay.default_rate,
         now=reader.now,
     )
-    kept = grounded(made, pieces)
+    topics = [(page, ", ".join(before.topics)) for page, before in past.items()]
+    named = pl.DataFrame(topics, schema={"page": pl.Int64, "text": pl.String}, orient="row")
+    kept = grounded(made, pl.concat([pieces.select("page", "text"), named]))
     return Read(
         cells=kept,
         known=pl.concat(before.known.with_columns(page=pl.lit(page)) for page, before in past.items()),

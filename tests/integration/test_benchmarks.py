@@ -13,8 +13,11 @@ from unittest.mock import patch
 
 import pytest
 
-from benchmarks import holds, hooks, ingest_bounds, latency, night, pairs, retrieval_quality, server
+from benchmarks import holds, hooks, ingest_bounds, latency, night, pairs, prompts, retrieval_quality, server
 from benchmarks.invented import write_sessions
+from slowwave.errors import InputError
+from tests.scripted_model import ScriptedModel
+from tests.servers import Body, OpenAIServer, answer_name
 
 pytestmark = [
     pytest.mark.benchmark,
@@ -299,3 +302,29 @@ def test_a_short_year_is_lived_and_told_by_month(tmp_path):
     assert year["archived"] == 0, "nothing is old enough to fade"
     assert year["false_forgetting"] is None
     assert "nothing was archived" in table(result)
+
+
+def test_two_versions_of_a_prompt_are_compared_by_the_memories_that_they_give(tmp_path, capsys):
+    (old,) = (ROOT / "prompts").glob("extract_cells.v*.md")
+    new = tmp_path / "extract_cells.v99.md"
+    rules = "## What to write\n"
+    new.write_text(old.read_text("utf-8").replace(rules, f"{rules}- Shout.\n"), encoding="utf-8")
+    model = ScriptedModel()
+
+    def answer(body: Body) -> str:
+        said = str(model(body))
+        is_loud = answer_name(body) == "ExtractAnswer" and "- Shout." in str(body["messages"][0]["content"])
+        return said.replace(" the ", " THE ") if is_loud else said
+
+    with OpenAIServer(answer) as served, patch.dict(os.environ):
+        settings = {"PROVIDER": "openai", "BASE_URL": served.url, "MODEL": "m", "API_KEY": "k"}
+        os.environ |= {f"SLOWWAVE_LLM__{name}": value for name, value in settings.items()}
+        assert prompts.main([str(old), str(old), "--chunks", "2"]) == 0
+        same = capsys.readouterr().out
+        assert prompts.main([str(old), str(new), "--chunks", "2"]) == 0
+        changed = capsys.readouterr().out.splitlines()
+    assert "[fact]" not in same
+    assert [line for line in changed if line.startswith("-[fact]") and " the " in line]
+    assert [line for line in changed if line.startswith("+[fact]") and " THE " in line]
+    assert any("extract_cells.v99.md" in line for line in changed)
+    assert prompts.main([str(old), str(tmp_path / "reconcile_cells.v1.md")]) == InputError.exit_code

@@ -35,7 +35,7 @@ def remember(home: str, *texts: str, first: int = 0, hint: str = "hint {} of {}"
         of_row(
             "cell.extracted", "cells", f"c{number:03}", artifacts=[], entities=[],
             content=text if " " in text else f"The colour of {text} is {number}.", topic_hint=hint.format(number, text),
-            **{**OWNER, "origin": "user", "prompt_version": "extract_cells.v5", **given},
+            **{**OWNER, "origin": "user", "prompt_version": "extract_cells.v6", **given},
         )
         for number, text in enumerate(texts, first)
     ]  # fmt: skip

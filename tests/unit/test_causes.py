@@ -12,7 +12,7 @@ SMALL = GraphSettings(causal_cells=4)
 
 
 def cell(
-    key: str, *, day: int = 1, kind: str = "fact", done: bool = False, **given: object
+    key: str, *, day: int = 1, kind: str = "code_ref", done: bool = False, **given: object
 ) -> dict[str, object]:
     """A memory of the conversation and the day of its number."""
     when = DAY + timedelta(days=day)
@@ -34,11 +34,11 @@ def pages(*cells: dict[str, object], settings: GraphSettings = SMALL) -> list[tu
     return [(part["cell_id"].to_list(), part.filter("is_effect")["cell_id"].to_list()) for part in parts]
 
 
-def test_a_page_is_a_conversation_with_a_new_decision_insight_risk_or_task() -> None:
-    kinds = ["fact", "decision", "insight", "risk"]
+def test_a_page_is_a_conversation_with_a_new_decision_fact_insight_risk_or_task() -> None:
+    kinds = ["code_ref", "decision", "fact", "insight"]
     cells = [cell(f"c{n}", kind=kind) for n, kind in enumerate(kinds)]
     assert pages(*cells) == [(["c0", "c1", "c2", "c3"], ["c1", "c2", "c3"])]
-    assert pages(cell("fact", day=2), cell("wish", day=2, kind="preference")) == []
+    assert pages(cell("file", day=2), cell("wish", day=2, kind="preference")) == []
     assert pages(cell("alone", kind="decision")) == [], "nothing could have led to it"
     assert pages(cell("old"), cell("seen", kind="task", done=True)) == []
 

@@ -10,6 +10,7 @@ from slowwave.schemas.identity import content_hash
 from slowwave.schemas.tables import TABLES, frame_schema
 from slowwave.trust.origins import pieces_of
 from tasks.extract.cells import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
+from tasks.extract.grounding import grounded
 from tasks.extract.pages import page_lines
 from tests.rows import DAY, NOW, row, rows
 
@@ -171,3 +172,31 @@ def test_a_known_memory_counts_as_confirmed_only_with_the_same_numbers_and_negat
         [("old", "k1", ["t1"])] if confirmed else []
     )
     assert cells.columns == frame_schema("cells").names()
+
+
+def test_a_document_that_says_a_memory_again_is_no_evidence_of_it():
+    made = extracted({"relation": "confirmed", "known": 1}).with_columns(origin=pl.lit("untrusted"))
+    assert split_confirmed(made, KNOWN)[1].select("cell_id", "evidence").rows() == [("old", [])]
+
+
+@pytest.mark.parametrize(
+    ("content", "is_kept"),
+    [
+        ("The glaze was changed in 2025.", True),  # "last year", said in 2026
+        ("The glaze was changed in 1998.", False),
+        ("The kiln holds 12 bowls.", True),  # "twelve"
+        ("The kiln holds 30 bowls.", False),  # of 1030 °C
+        ("They say that Momo likes Rex.", False),
+    ],
+)
+def test_a_memory_needs_names_and_numbers_of_its_page_but_a_year_that_follows_from_it(content, is_kept):
+    made = pl.DataFrame(
+        {
+            "cell_id": ["c"],
+            "page": [0],
+            "content": [content],
+            "event_time": [datetime(2026, 5, 1, tzinfo=UTC)],
+        }
+    )
+    pieces = pl.DataFrame({"page": [0], "text": ["Since last year the kiln takes twelve bowls at 1030 °C."]})
+    assert grounded(made, pieces).height == int(is_kept)

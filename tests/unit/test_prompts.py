@@ -194,7 +194,7 @@ def test_the_system_part_is_the_same_whatever_stands_on_the_page() -> None:
 
 
 def test_a_prompt_names_its_file_and_version() -> None:
-    assert render("gate_chunk", turns=[]).prompt_version == "gate_chunk.v1"
+    assert render("gate_chunk", turns=[]).prompt_version == "gate_chunk.v2"
 
 
 def test_an_unknown_prompt_is_a_bug_of_ours() -> None:

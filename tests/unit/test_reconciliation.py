@@ -237,12 +237,19 @@ def test_a_text_that_names_the_subject_may_lack_the_field():
     assert ruled("updates", {**LIVES, "subject": None}, LIVED, **HOME)[0] == "superseded"
 
 
-def test_two_memories_of_one_property_may_change_in_another():
-    removal = {"subject": "removal of the old kiln", "attribute": "status", "value": "open"}
+def test_a_task_may_change_in_another_property_than_its_status():
+    removal = {
+        "cell_type": "task",
+        "subject": "removal of the old kiln",
+        "attribute": "status",
+        "value": "open",
+    }
     old = {**LIVED, **removal, "content": "The old kiln is to be removed by 2026-08-28."}
     new = {**LIVED, **removal, "content": "The removal of the old kiln was moved to 2026-09-11."}
     due = {"attribute": "due date", "target_value": "2026-08-28", "new_value": "2026-09-11"}
-    assert ruled("updates", new, old, subject="removal of the old kiln", **due) == ("superseded", None)
+    dated = {**new, "cell_type": "fact", "attribute": "due date", "value": "2026-09-11"}
+    for one in (new, dated):
+        assert ruled("updates", one, old, subject="removal of the old kiln", **due) == ("superseded", None)
     alone = {**new, "attribute": "owner", "value": "Ola"}
     assert ruled("updates", alone, old, subject="removal of the old kiln", **due) == (
         "contradiction",

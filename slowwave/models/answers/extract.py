@@ -2,9 +2,9 @@
 
 import datetime
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from slowwave.language.lexicon import KIND_SYNONYMS
 from slowwave.models.answers.fields import (
@@ -28,6 +28,9 @@ from slowwave.schemas.moments import DAY_UNKNOWN
 MAX_CELLS = 40
 MAX_CONTENT_CHARACTERS = 1200
 WORKFLOW_STEPS = 2
+BRIEF_WORDS = 16
+"""A longer brief is none; the prompt asks for ten words, since small models miscount."""
+
 KINDS: Final = ("person", "project", "organization", "place", "concept", "tool")
 
 _DATE = re.compile(r"(?P<date>\d{4}(-\d{2}(-\d{2})?)?)([T ].*)?")
@@ -81,45 +84,35 @@ def alias(text: str) -> str:
     return f"{name} = {other}" if sign and name and other and name.lower() != other.lower() else ""
 
 
-def bare(schema: dict[str, Any]) -> None:
-    """Takes out the titles of fields, which repeat their names, and defaults, which strict tools refuse."""
-    for shape in schema["properties"].values():
-        shape.pop("title", None)
-        shape.pop("default", None)
-
-
 class GateAnswer(Answer):
     """Is there anything in these turns worth remembering?"""
 
-    reason: Line = Field(description="One short sentence: what there is to remember, or why nothing.")
-    is_worth_remembering: bool = Field(description="true also when in doubt")
+    reason: Line
+    is_worth_remembering: bool
 
 
 class ExtractedCell(Answer):
-    """One memory."""
-
-    # the prompt says what each field holds: said here too, it would be paid for twice with every page
-    model_config = ConfigDict(json_schema_extra=bare)
+    """One memory. Most have nothing to say in most fields, and what is left out costs nothing."""
 
     cell_type: ExtractedType
     content: Paragraph
-    subject: LineOrBlank
-    attribute: LineOrBlank
-    value: Line
+    brief: LineOrBlank = ""
+    subject: LineOrBlank = ""
+    attribute: LineOrBlank = ""
+    value: Line = ""
     topic: Name
     salience: Score
-    confidence: Score
-    valid_from: Annotated[str, AfterValidator(date_or_blank)]
-    valid_until: Annotated[str, AfterValidator(date_or_blank)]
+    confidence: Score = 0.9
+    valid_from: Annotated[str, AfterValidator(date_or_blank)] = ""
+    valid_until: Annotated[str, AfterValidator(date_or_blank)] = ""
     evidence: list[Annotated[int, number_of("turn_numbers")]]
-    relation: Literal["new", "changed", "confirmed"]
-    known: int
-    entities: list[Annotated[str, AfterValidator(entity)]]
-    steps: list[Line]
-    # most memories have none of these, and what is left out costs nothing
     stated_by: int = 0
     is_wish: bool = False
+    relation: Literal["new", "changed", "confirmed"] = "new"
+    known: int = 0
+    entities: list[Annotated[str, AfterValidator(entity)]]
     aliases: list[Annotated[str, AfterValidator(alias)]] = Field(default=[])
+    steps: list[Line] = Field(default=[])
 
     def _problems(self) -> list[str]:
         self._mend()
@@ -158,6 +151,10 @@ class ExtractedCell(Answer):
         )
         if self.cell_type == "pattern" and not self.steps:
             self.cell_type = "fact"
+        if len(self.brief.split()) > BRIEF_WORDS or normalize_text(self.brief) == normalize_text(
+            self.content
+        ):
+            self.brief = ""
 
     def _mend_speaker(self) -> None:
         """Whoever states a memory is evidence of it; a single piece of evidence states it."""
@@ -204,7 +201,5 @@ class ExtractAnswer(Answer):
 class TombstoneAnswer(Answer):
     """Whether a new memory says the same as one that a person deleted; 0 says no."""
 
-    reason: Line = Field(description="One short sentence that names what is the same, or what differs")
-    same_as: Annotated[int, number_of("page_numbers", or_none=True)] = Field(
-        description="Number of the deleted memory that says the same, 0 for none"
-    )
+    reason: Line
+    same_as: Annotated[int, number_of("page_numbers", or_none=True)]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -54,11 +54,18 @@ def bound_of_page(name: Bound) -> int | None:
     return found if isinstance(found, int) else None
 
 
+def bare(schema: dict[str, Any]) -> None:
+    """Takes out the titles and defaults of fields: the prompt says what each holds, and every call pays for them."""
+    for shape in schema.get("properties", {}).values():
+        shape.pop("title", None)
+        shape.pop("default", None)
+
+
 class Answer(BaseModel):
     """Base of all answers: unknown fields are refused, and so is an answer with problems."""
 
     # what a model said stands in its own message: an error need not repeat it
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True, json_schema_extra=bare)
 
     def _problems(self) -> list[str]:
         """Puts right what is harmless; returns the rest, each as a sentence that says how to mend it."""

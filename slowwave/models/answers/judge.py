@@ -2,8 +2,6 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from slowwave.models.answers.fields import (
     Answer,
     Line,
@@ -25,16 +23,16 @@ TURNED = {"absorbs": "absorbed", "absorbed": "absorbs"}
 class ReconcileJudgement(Answer):
     """The judgement of one new memory against one other memory of the same page."""
 
-    new: int = Field(description="NEW memory")
-    reason: Line = Field(description="At most 12 words")
+    new: int
+    reason: Line
     verdict: Literal[
         "keep", "confirms", "absorbs", "absorbed", "completes", "corrects", "updates", "contradicts"
     ]
-    target: int = Field(description="Other memory")
-    subject: LineOrBlank = Field(description='Or ""')
-    attribute: LineOrBlank = Field(description='Or ""')
-    target_value: LineOrBlank = Field(description='Copied, or ""')
-    new_value: LineOrBlank = Field(description='Copied, or ""')
+    target: int
+    subject: LineOrBlank
+    attribute: LineOrBlank
+    target_value: LineOrBlank
+    new_value: LineOrBlank
 
     def _problems(self) -> list[str]:
         if self.verdict == "keep":
@@ -102,9 +100,7 @@ def _untangle(by_number: dict[int, ReconcileJudgement]) -> list[str]:
 class PromoteAnswer(Answer):
     """Numbers of the memories that belong in core memory, most important first."""
 
-    chosen: list[Annotated[int, number_of("candidate_numbers")]] = Field(
-        description="Numbers of the chosen memories, most important first"
-    )
+    chosen: list[Annotated[int, number_of("candidate_numbers")]]
 
     def _problems(self) -> list[str]:
         """None; repeated numbers go, and the least important ones past `max_lines`."""

@@ -29,23 +29,19 @@ TITLE_WORDS = 12
 class SummaryAnswer(Answer):
     """A topic's name, its summary of the current state, and one compressed line."""
 
-    name: Name = Field(description="Name of the topic")
-    summary: Annotated[Paragraph, some_words("max_words")] = Field(description="What is so and what happened")
-    compressed: Compressed = Field(description="Its core")
+    name: Name
+    summary: Annotated[Paragraph, some_words("max_words")]
+    compressed: Compressed
 
 
 class EpisodeAnswer(Answer):
     """A conversation told: its title, what happened, and two shorter forms."""
 
-    title: Annotated[Line, some_words(TITLE_WORDS)] = Field(description="What it was about, in 3-8 words")
-    narrative: Annotated[Paragraph, some_words("max_words")] = Field(
-        description="What was wanted, what happened and how it ended, exact values kept"
-    )
-    summary: Annotated[Paragraph, some_words("summary_words")] = Field(
-        description="Aim, outcome and what stayed open"
-    )
-    compressed: Compressed = Field(description="The outcome in at most 15 words, telegraphic")
-    index_label: Annotated[str, AfterValidator(label)] = Field(description="1-3 words in snake_case")
+    title: Annotated[Line, some_words(TITLE_WORDS)]
+    narrative: Annotated[Paragraph, some_words("max_words")]
+    summary: Annotated[Paragraph, some_words("summary_words")]
+    compressed: Compressed
+    index_label: Annotated[str, AfterValidator(label)]
 
     def _problems(self) -> list[str]:
         self.index_label = self.index_label or label(self.title)
@@ -55,21 +51,15 @@ class EpisodeAnswer(Answer):
 class EntityAnswer(Answer):
     """Who or what an entity is, from the memories that name it."""
 
-    summary: Annotated[Paragraph, some_words("max_words")] = Field(
-        description="Who or what it is, then what is known of it"
-    )
+    summary: Annotated[Paragraph, some_words("max_words")]
 
 
 class Cause(Answer):
     """One memory of the page that led to another."""
 
-    cause: Annotated[int, number_of("page_numbers")] = Field(
-        description="Number of the memory that led to the other"
-    )
-    effect: Annotated[int, number_of("effect_numbers")] = Field(
-        description="Number of the memory that it led to"
-    )
-    why: Annotated[Line, some_words(WHY_WORDS)] = Field(description="At most 12 words")
+    cause: Annotated[int, number_of("page_numbers")]
+    effect: Annotated[int, number_of("effect_numbers")]
+    why: Annotated[Line, some_words(WHY_WORDS)]
 
 
 class CausesAnswer(Answer):
@@ -88,13 +78,9 @@ class CausesAnswer(Answer):
 class MemoryGroup(Answer):
     """New memories of one matter: a topic that there is, or a new one with its name."""
 
-    topic: Annotated[int, number_of("topic_numbers", or_none=True)] = Field(
-        description="Number of the topic that it goes on with; 0 for a new one"
-    )
-    name: LineOrBlank = Field(description="Name of a new topic in 2-5 words; else empty")
-    memories: list[Annotated[int, number_of("page_numbers")]] = Field(
-        description="Numbers of the new memories"
-    )
+    topic: Annotated[int, number_of("topic_numbers", or_none=True)]
+    name: LineOrBlank
+    memories: list[Annotated[int, number_of("page_numbers")]]
 
     def _problems(self) -> list[str]:
         self.memories = sorted(set(self.memories))
@@ -123,10 +109,8 @@ class GroupsAnswer(Answer):
 class SamePerson(Answer):
     """Two numbers of the page that are one person."""
 
-    described: Annotated[int, number_of("described_numbers")] = Field(
-        description="Number of the person asked about"
-    )
-    person: Annotated[int, number_of("page_numbers")] = Field(description="Number of who that is")
+    described: Annotated[int, number_of("described_numbers")]
+    person: Annotated[int, number_of("page_numbers")]
 
 
 class PeopleAnswer(Answer):
