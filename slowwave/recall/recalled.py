@@ -164,7 +164,9 @@ def rank_topics(question: Question, gathered: Gathered, units: Sequence[Unit], m
         share = votes.get(row["topic_id"], 0.0) / total
         coverage = question.share(row["held"])
         near = question.strength(row["similarity"], len(gathered.topics))
-        if share >= LEAST_VOTES or (coverage >= RELEVANT_COVERAGE and coverage + near >= mode.known):
+        # words alone bring summaries that merely hold common ones: "limit" and "API" in one about logins
+        is_near = near >= UNRELATED_BEST if question.relevance is not None else coverage >= mode.known
+        if share >= LEAST_VOTES or (coverage >= RELEVANT_COVERAGE and is_near):
             found.append(TopicUnit(row, 0.5 * share + 0.5 * (0.6 * max(coverage, near) + 0.4 * coverage)))
     sources = _sources(question, [topic.row["topic_id"] for topic in found])
     for topic in found:
@@ -185,6 +187,9 @@ def _sources(question: Question, topic_ids: Sequence[str]) -> dict[str, set[str]
         words.setdefault(row["topic_id"], set()).add(whose_of(row))
     return words
 
+
+UNRELATED_BEST = 0.5
+"""Strength of the best of so many unrelated texts (`Relevance.strength`)."""
 
 VOTERS = 10
 """Best memories that say by their topic which summary is wanted."""

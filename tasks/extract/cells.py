@@ -13,7 +13,8 @@ from slowwave.trust.origins import least_trusted
 from slowwave.trust.stated import memory_origins
 
 _TEXTS = [
-    "cell_type", "content", "brief", "subject", "attribute", "value", "topic", "valid_from", "valid_until", "relation",
+    "cell_type", "content", "brief", "question", "subject", "attribute", "value", "topic", "valid_from",
+    "valid_until", "relation",
 ]  # fmt: skip
 ANSWER_SCHEMA = pl.Schema(
     {

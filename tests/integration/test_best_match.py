@@ -51,6 +51,19 @@ def test_the_memory_that_a_question_names_comes_before_younger_ones_that_are_lik
     assert found[0].cell_id == "asked"
 
 
+def test_a_memory_is_found_by_the_words_of_the_question_that_it_answers(tmp_path: Path):
+    named = {**ASKED, "question": "How many visitors does the summer party have?"}
+    reader = reader_of(tmp_path, named, cell("other", "The workshop ends at nine.", NOW, 1.0))
+    found = ask(reader, "visitors of the summer party", now=NOW).cells
+    assert [hit.cell_id for hit in found] == ["asked"]
+    assert not reader_answers(tmp_path / "without", ASKED, "visitors of the summer party")
+
+
+def reader_answers(folder: Path, known: dict[str, object], question: str) -> bool:
+    folder.mkdir()
+    return bool(ask(reader_of(folder, known), question, now=NOW).cells)
+
+
 def test_what_is_last_in_every_list_is_found_where_there_is_room(tmp_path: Path):
     other = cell("other", "The festival ends at nine.", NOW, 1.0)
     reader = reader_of(tmp_path, ASKED, other)

@@ -44,7 +44,7 @@ CELL: dict[str, Any] = {
     "entities": ["ferry terminal (place)"],
     "steps": [],
 }
-READ = CELL | {"brief": "", "stated_by": 1, "is_wish": False, "aliases": []}
+READ = CELL | {"brief": "", "question": "", "stated_by": 1, "is_wish": False, "aliases": []}
 """The same memory once it is read: its only evidence states it."""
 
 

@@ -79,6 +79,14 @@ def extracted(*given: dict[str, object]) -> pl.DataFrame:
     )
 
 
+def test_a_memory_keeps_the_question_that_it_answers_where_the_model_wrote_one():
+    cells = extracted({"question": "How hot is the oven?"}, {"content": "Kiln 3 is new.", "question": ""})
+    assert dict(cells.select("content", "question").iter_rows()) == {
+        "Kiln 2 runs at 1040.": "How hot is the oven?",
+        "Kiln 3 is new.": None,
+    }
+
+
 def test_a_memory_has_the_turns_and_the_time_of_its_evidence_and_the_origin_of_who_states_it():
     cells = extracted(
         {"evidence": [2, 1]},

@@ -97,6 +97,7 @@ class ExtractedCell(Answer):
     cell_type: ExtractedType
     content: Paragraph
     brief: LineOrBlank = ""
+    question: LineOrBlank = ""
     subject: LineOrBlank = ""
     attribute: LineOrBlank = ""
     value: Line = ""
