@@ -283,7 +283,7 @@ def test_json_with_comments_is_refused_with_the_entry_to_paste_and_left_alone_on
     path = places.user / ".cursor" / "mcp.json"
     path.parent.mkdir()
     path.write_text("{ // mine\n}")
-    with pytest.raises(InputError, match="by hand and connect again") as refused:
+    with pytest.raises(InputError, match="add this and connect again") as refused:
         connect("cursor", "user", places, install, dry_run=False)
     assert path.read_text() == "{ // mine\n}"
     pasted = "// mine\n" + str(refused.value).partition("again: ")[2]
@@ -292,7 +292,7 @@ def test_json_with_comments_is_refused_with_the_entry_to_paste_and_left_alone_on
     done = connect("cursor", "user", places, install, dry_run=False)
     assert [file.did for file in done.files] == ["kept", "made"]
     assert (state("cursor", places, install).connected, path.read_text()) == ("yes", pasted)
-    with pytest.raises(InputError, match="is not plain JSON"):
+    with pytest.raises(InputError, match="is not plain JSON .* by hand"):
         disconnect("cursor", "user", places, install, dry_run=False)
     path.write_text("{ // mine\n}")
     disconnect("cursor", "user", places, install, dry_run=False)

@@ -43,7 +43,7 @@ def text_with(settings: SettingsFile, text: str | None) -> str:
         if _is_pasted(settings, text):
             return text
         raise InputError(
-            f"{error}. Mend it; or, if it has comments, add this by hand and connect again: "
+            f"{error}. Mend it; or, if it has comments, add this and connect again: "
             f"{json.dumps(_entries(settings), ensure_ascii=False)}"
         ) from error
     _add(document, settings)
@@ -148,9 +148,11 @@ def _parsed(settings: SettingsFile, text: str) -> dict[str, Any]:
         value = json.loads(text, object_pairs_hook=_unique) if text.strip() else {}
     except (ValueError, RecursionError) as error:  # a JSONDecodeError and a TOMLDecodeError are a ValueError
         form = "TOML" if settings.is_toml else "plain JSON"
-        raise InputError(f"{settings.path} is not {form} ({error}), so nothing is changed") from error
+        raise InputError(
+            f"{settings.path} is not {form} ({error}), so it can only be changed by hand"
+        ) from error
     if not isinstance(value, dict):
-        raise InputError(f"{settings.path} is not a JSON object, so nothing is changed")
+        raise InputError(f"{settings.path} is not a JSON object, so it can only be changed by hand")
     return value
 
 
@@ -199,7 +201,7 @@ def _add(document: dict[str, Any], settings: SettingsFile) -> None:
                 "rename or remove it, then connect again"
             )
         table[SERVER] = {**known, **settings.server}
-    if _own_hooks(document) != _own_hooks({"hooks": settings.hooks}):
+    if settings.hooks and _own_hooks(document) != _own_hooks({"hooks": settings.hooks}):
         hooks = _child(document, "hooks", {}, settings)
         _drop_hooks(document)
         for event, items in settings.hooks.items():
