@@ -16,7 +16,6 @@
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
     |-- editing/             a memory's text while `slowwave edit` has it open
     |-- named-homes           homes of earlier versions that were named to the user, a path a line
-    |-- connections.json    the coding agents that are connected, and the folders made for them
     |-- run.lock             the lease of the one run that is at work
     |-- writer.lock          held by whoever changes the store, for one commit
     |-- writer.next          held by a run that waits for it

@@ -327,28 +327,24 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
         "A harness",
         """
 import sys
-from slowwave.entrypoints.connecting.advice import advice_of
-from slowwave.entrypoints.connecting.changes import to_connect
-from slowwave.entrypoints.connecting.files import read_text
-from slowwave.entrypoints.connecting.harnesses import Install, Places, files_of, is_found
+from slowwave.entrypoints.connecting.agents import Install, Places, advice_of, files_of
+from slowwave.entrypoints.connecting.settings_files import text_with
+from slowwave.entrypoints.connecting.survey import is_found
 there = Places(user=Path("nobody"), project=Path("kiln"), system="linux")
 (settings,) = files_of("zed", "user", there, Install(python="python", hook="hook.py", home="home"))
-written = json.loads(to_connect(settings, read_text(settings.path), None).after)
+written = json.loads(text_with(settings, None))
 answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), advice_of("zed", "user")]
 """,
         [["command", "args"], False, ["Open Zed again."]],
         {
             "slowwave/entrypoints/connecting/names.py": (after('"opencode", ', '"zed", '),),
-            "slowwave/entrypoints/connecting/harnesses.py": (
+            "slowwave/entrypoints/connecting/agents.py": (
                 before(
-                    '    if harness == "cursor":',
-                    '    if harness == "zed":\n        path = _config(places) / "zed" / "settings.json"\n'
-                    '        return (_with_server(path, ("context_servers",), _stdio(install)),)\n',
+                    '    "cursor": Agent(',
+                    '    "zed": Agent("zed", "{config}/zed", (\n'
+                    '        _File("{config}/zed/settings.json", "", ("context_servers",), server="plain"),\n'
+                    '    ), "Open Zed again."),\n',
                 ),
-                before('        "cursor": places.user', '        "zed": _config(places) / "zed",\n'),
-            ),
-            "slowwave/entrypoints/connecting/advice.py": (
-                before('    "opencode": "Start', '    "zed": "Open Zed again.",\n'),
             ),
             "docs/connect.md": (
                 before("| `claude-desktop` |", "| `zed` | `~/.config/zed/settings.json` | none | no | no |\n"),

@@ -4,10 +4,10 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -16,21 +16,39 @@ from typer.testing import CliRunner, Result
 
 from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.commands.agents import agent_rows, no_server_row
-from slowwave.entrypoints.connecting.connections import connect, disconnect
-from slowwave.entrypoints.connecting.harnesses import Install, Places, files_of, words_of
-from slowwave.entrypoints.connecting.jsonc import plain, scan
+from slowwave.entrypoints.connecting.agents import Install, Places, files_of, words_of
+from slowwave.entrypoints.connecting.connection import connect, disconnect
 from slowwave.entrypoints.connecting.names import HARNESSES
-from slowwave.entrypoints.connecting.survey import survey
+from slowwave.entrypoints.connecting.survey import State, survey
 from slowwave.entrypoints.harness.events import event_of
 from slowwave.entrypoints.harness.hook import _named
 from slowwave.errors import InputError
-from tests.harness_settings import CLAUDE_SETTINGS, CODEX_CONFIG, CODEX_HOOKS, PROJECT, USER
 
-EACH = [
-    (harness, scope) for scope in ("user", "project") for harness in (USER if scope == "user" else PROJECT)
+EACH = [(harness, scope) for harness in HARNESSES for scope in ("user", "project")]
+EACH.remove(("claude-desktop", "project"))  # it has no settings of a project
+
+OTHERS = {"command": "npx", "args": ["-y", "made-up-7f3a"]}
+"""Another program's MCP server, with a secret."""
+
+CODEX_CONFIG = """# my codex
+model = "gpt-6"
+notify = [
+  "python3",
+  "/home/mara/notify.py", # [not a table]
 ]
-MADE = {"claude-code": "the file of private servers", "opencode": "the plugin"}
-"""Harnesses of which a file is made even where all settings of the tests are there."""
+
+[projects."/home/mara/kittiwake"]
+trust_level = "trusted"
+
+[mcp_servers.docs]
+command = 'npx'
+env = { "TOKEN" = "made-up-7f3a" }   # keep
+[[profiles]]
+name = "a"
+
+[tui]
+notifications = true
+"""
 
 
 @pytest.fixture
@@ -43,80 +61,74 @@ def places(tmp_path) -> Places:
 @pytest.fixture
 def install(tmp_path) -> Install:
     hook = tmp_path / "lib" / "slowwave" / "entrypoints" / "harness" / "hook.py"
-    hook.parent.mkdir(parents=True)
-    hook.touch()
-    (tmp_path / "home").mkdir()
     python = tmp_path / "an environment" / "python"
-    python.parent.mkdir()
-    python.touch()
+    for path in (hook, python):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    (tmp_path / "home").mkdir()
     return Install(python=str(python), hook=str(hook), home=str(tmp_path / "home"))
 
 
-def write(places: Places, harness: str, scope: str) -> None:
-    """Puts the settings of the tests in their place."""
-    root, files = (places.user, USER) if scope == "user" else (places.project, PROJECT)
-    for name, text in files[harness].items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode())
+def others_settings(settings) -> str:
+    """Settings with entries of others, in odd white space: a server, a hook for each of our events, and a choice."""
+    if settings.is_toml:
+        return CODEX_CONFIG
+    document = {"theme": "Dunkel\u00fc", "big": 12345678901234567890, "version": 1, "mcpServers": {}}
+    table = document
+    for key in settings.table:
+        table = table.setdefault(key, {})
+    if settings.table:
+        table["files"] = OTHERS
+    if settings.hooks:
+        theirs = {"matcher": "Edit", "hooks": [{"type": "command", "command": "./made-up-7f3a.sh"}]}
+        document["hooks"] = {event: [theirs] for event in settings.hooks} | {"PostToolUse": [theirs]}
+    return json.dumps(document, indent="\t", separators=(" ,", ":")) + "\n\n"
 
 
-def tree(places: Places) -> dict[str, bytes | None]:
-    """Every file with its bytes, and every folder."""
+def write_others(harness, scope, places, install) -> None:
+    for settings in files_of(harness, scope, places, install):
+        settings.path.parent.mkdir(parents=True, exist_ok=True)
+        if not settings.script:
+            settings.path.write_text(others_settings(settings))
+
+
+def tree(places: Places) -> dict[str, bytes]:
+    """Every file with its bytes."""
     root = places.user.parent
-    found = [path for path in root.rglob("*") if not path.is_relative_to(root / "lib")]
-    return {str(path.relative_to(root)): None if path.is_dir() else path.read_bytes() for path in found}
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 def parsed(path: Path) -> dict:
-    text = path.read_text(encoding="utf-8")
-    return tomllib.loads(text) if path.suffix == ".toml" else plain(scan(text, path.name))
+    text = path.read_text(encoding="utf-8-sig")
+    return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
 
 
-def holds(path: Path, value: str) -> bool:
-    return value in path.read_text(encoding="utf-8")
+def state(harness: str, places: Places, install: Install) -> State:
+    """How a harness is connected for the user."""
+    (found,) = [one for one in survey(places, install) if (one.harness, one.scope) == (harness, "user")]
+    return found
 
 
 @pytest.mark.parametrize("has_settings", [True, False], ids=["settings", "none"])
 @pytest.mark.parametrize(("harness", "scope"), EACH)
-def test_connecting_and_disconnecting_leaves_every_byte_as_it_was(
+def test_disconnecting_leaves_every_file_as_it_was_before_connecting(
     harness, scope, has_settings, places, install
 ):
     if has_settings:
-        write(places, harness, scope)
+        write_others(harness, scope, places, install)
     before = tree(places)
     connect(harness, scope, places, install, dry_run=True)
     assert tree(places) == before
     done = connect(harness, scope, places, install, dry_run=False)
     between = tree(places)
-    wanted = files_of(harness, scope, places, install)
-    assert all(install.home in settings.path.read_text(encoding="utf-8") for settings in wanted)
     assert {file.did for file in done.files} <= {"changed", "made"}
     again = connect(harness, scope, places, install, dry_run=False)
     assert {file.did for file in again.files} == {"kept"}
-    assert tree(places) == between
     disconnect(harness, scope, places, install, dry_run=True)
     assert tree(places) == between
-    disconnect(harness, scope, places, install, dry_run=False)
+    assert disconnect(harness, scope, places, install, dry_run=False).homes == (install.home,)
     assert tree(places) == before
     assert {file.did for file in disconnect(harness, scope, places, install, dry_run=False).files} == {"kept"}
-
-
-@pytest.mark.parametrize(("harness", "scope"), EACH)
-def test_what_was_there_is_still_there_beside_our_entries(harness, scope, places, install):
-    write(places, harness, scope)
-    wanted = [settings for settings in files_of(harness, scope, places, install) if settings.kind != "script"]
-    before = {settings.path: parsed(settings.path) for settings in wanted if settings.path.exists()}
-    connect(harness, scope, places, install, dry_run=False)
-    for path, values in before.items():
-        assert contains(parsed(path), values)
-        assert path.with_name(f"{path.name}.slowwave-backup").exists()
-    for settings in wanted:
-        for entry in settings.entries:
-            found = parsed(settings.path)
-            for step in entry.path:
-                found = found[step]
-            assert (found[entry.key] if entry.key else found[-1]) == entry.value
 
 
 def contains(whole: object, part: object) -> bool:
@@ -129,276 +141,176 @@ def contains(whole: object, part: object) -> bool:
 
 
 @pytest.mark.parametrize(("harness", "scope"), EACH)
-def test_no_settings_hold_the_key_of_the_server(harness, scope, places, install):
+def test_connecting_adds_the_entries_and_keeps_those_of_others_and_a_copy(harness, scope, places, install):
+    write_others(harness, scope, places, install)
     key = Path(install.home) / "server" / "key"
     key.parent.mkdir()
     key.write_text("key-of-this-server")
-    connect(harness, scope, places, install, dry_run=False)
-    assert not any(b"key-of-this-server" in (data or b"") for name, data in tree(places).items()
-                   if not name.startswith("home/server"))  # fmt: skip
-
-
-def words_in(value: object) -> list[list[str]]:
-    """The words of every command in an entry."""
-    if isinstance(value, list):
-        return [words for item in value for words in words_in(item)]
-    assert isinstance(value, dict)
-    if "hooks" in value:
-        return words_in(value["hooks"])
-    return [words_of(value)]
+    before = tree(places)
+    files = {Path(file.path): file for file in connect(harness, scope, places, install, dry_run=False).files}
+    for settings in files_of(harness, scope, places, install):
+        text, theirs = (
+            settings.path.read_text(),
+            before.get(str(settings.path.relative_to(places.user.parent))),
+        )
+        assert "key-of-this-server" not in text
+        assert install.home in text
+        if settings.script:
+            continue
+        found = parsed(settings.path)
+        assert Path(files[settings.path].backup).read_bytes() == theirs
+        assert contains(found, parsed(Path(files[settings.path].backup)) if not settings.is_toml else {})
+        assert not settings.is_toml or text.startswith(CODEX_CONFIG)
+        for event, items in settings.hooks.items():
+            assert found["hooks"][event][-1:] == items
+        for step in settings.table:
+            found = found[step]
+        assert not settings.server or found["slowwave"] == settings.server
 
 
 @pytest.mark.parametrize(("harness", "scope"), EACH)
 def test_every_command_that_is_written_is_one_that_our_programs_know(harness, scope, places, install):
-    commands = [
-        words
-        for settings in files_of(harness, scope, places, install)
-        for entry in settings.entries
-        for words in words_in(entry.value)
-    ]
-    assert commands
     assert "mcp" in typer.main.get_command(app).commands
-    for python, isolated, *words in commands:
-        assert (python, isolated) == (install.python, "-I")
-        if words[0] == "-m":
-            assert words == ["-m", "slowwave.entrypoints.cli", "mcp", "--home", install.home]
-        else:
-            assert words[0] == install.hook
-            named_harness, event, home = _named(words[1:])
-            assert (named_harness, home) == (harness, install.home)
-            assert event_of(harness, event)[0] == event
+    for settings in files_of(harness, scope, places, install):
+        items = [item for items in settings.hooks.values() for item in items]
+        for entry in [settings.server, *items] if settings.server else items:
+            python, isolated, *words = words_of(entry)
+            assert (python, isolated) == (install.python, "-I")
+            if words[0] == "-m":
+                assert words == ["-m", "slowwave.entrypoints.cli", "mcp", "--home", install.home]
+            else:
+                named_harness, event, home = _named(words[1:])
+                assert (words[0], named_harness, home) == (install.hook, harness, install.home)
+                assert event_of(harness, event)[0] == event
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
-def test_another_home_and_a_moved_environment_take_the_place_of_the_old_ones(harness, places, install):
-    write(places, harness, "user")
+def test_another_home_and_a_moved_environment_replace_the_old_ones(harness, places, install):
+    write_others(harness, "user", places, install)
     before = tree(places)
     connect(harness, "user", places, install, dry_run=False)
     moved = install.model_copy(update={"home": f"{install.home}2", "python": "/opt/other/python"})
     connect(harness, "user", places, moved, dry_run=False)
     for settings in files_of(harness, "user", places, moved):
-        assert holds(settings.path, f"{install.home}2")
-        assert not holds(settings.path, f"{install.home}/")
-        assert not holds(settings.path, "an environment")
-    (state,) = [one for one in survey(places, moved) if one.harness == harness]
-    assert state.homes == (f"{install.home}2",)
+        text = settings.path.read_text()
+        assert moved.home in text
+        assert "an environment" not in text
+    assert state(harness, places, moved).homes == (moved.home,)
     disconnect(harness, "user", places, install, dry_run=False)
     assert tree(places) == before
 
 
-def test_what_a_person_changed_meanwhile_stays_and_only_ours_goes(places, install):
-    write(places, "claude-code", "user")
+def test_changes_by_others_stay_and_only_our_entries_go(places, install):
+    write_others("claude-code", "user", places, install)
     path = places.user / ".claude" / "settings.json"
+    before = parsed(path)
     connect("claude-code", "user", places, install, dry_run=False)
-    own = '{ "type": "command", "command": "say done" }'
-    text = path.read_text().replace('"model": "opus"', '"model": "sonnet" ')
-    grown = text.replace(
-        '"timeout": 5\n          }\n        ]', f'"timeout": 5\n          }},\n          {own}\n        ]', 1
-    )
-    assert grown != text
-    path.write_text(grown)
-    disconnect("claude-code", "user", places, install, dry_run=False)
-    left = path.read_text()
-    assert "hook.py" not in left
-    assert own in left
-    assert '"model": "sonnet" ,\n' in left
-    assert left.startswith(CLAUDE_SETTINGS[: CLAUDE_SETTINGS.index('"Stop"')])
+    document, mine = parsed(path), {"type": "command", "command": "say done"}
+    document["theme"] = before["theme"] = "light"
+    document["hooks"]["Stop"][-1]["hooks"].append(mine)  # to the group that we made
+    path.write_text(json.dumps(document))
+    again = connect("claude-code", "user", places, install, dry_run=False)
+    assert [file.did for file in again.files] == ["kept", "kept"]
+    done = disconnect("claude-code", "user", places, install, dry_run=False)
+    before["hooks"]["Stop"].append({"hooks": [mine]})
+    assert parsed(path) == before
+    copy = path.with_name("settings.json.slowwave-backup")
+    assert done.notes == (f"{copy} stays: it may be the only copy of what was in settings.json before.",)
+    again = connect("claude-code", "user", places, install, dry_run=False)
+    assert again.files[0].backup == f"{copy}-2"
 
 
-def test_a_harness_that_writes_its_file_anew_loses_only_our_entries(places, install):
-    write(places, "claude-code", "user")
-    path = places.user / ".claude" / "settings.json"
-    connect("claude-code", "user", places, install, dry_run=False)
-    path.write_text(json.dumps(json.loads(path.read_text())))
-    disconnect("claude-code", "user", places, install, dry_run=False)
-    assert json.loads(path.read_text()) == json.loads(CLAUDE_SETTINGS)
+def test_a_server_keeps_the_fields_that_a_user_added(places, install):
+    for harness in ("cursor", "codex"):
+        connect(harness, "user", places, install, dry_run=False)
+    cursor, codex = places.user / ".cursor" / "mcp.json", places.user / ".codex" / "config.toml"
+    document = parsed(cursor)
+    document["mcpServers"]["slowwave"]["env"] = {"A": "b"}
+    cursor.write_text(json.dumps(document))
+    codex.write_text(f"{codex.read_text()}enabled = true\n")
+    moved = install.model_copy(update={"home": f"{install.home}2"})
+    for harness in ("cursor", "codex"):
+        connect(harness, "user", places, moved, dry_run=False)
+    assert parsed(cursor)["mcpServers"]["slowwave"]["env"] == {"A": "b"}
+    assert parsed(codex)["mcp_servers"]["slowwave"]["enabled"] is True
 
 
 def test_tables_that_codex_adds_below_our_server_go_with_it(places, install):
-    write(places, "codex", "user")
+    write_others("codex", "user", places, install)
     path = places.user / ".codex" / "config.toml"
     connect("codex", "user", places, install, dry_run=False)
     more = (
         '\n[mcp_servers.slowwave.tools.search_memory]\napproval_mode = "approve"\n\n# mine\n[other]\nz = 1\n'
     )
     path.write_text(path.read_text() + more)
+    assert [file.did for file in connect("codex", "user", places, install, dry_run=False).files] == [
+        "kept"
+    ] * 2
     disconnect("codex", "user", places, install, dry_run=False)
     assert path.read_text() == f"{CODEX_CONFIG}\n# mine\n[other]\nz = 1\n"
 
 
 BROKEN = {
-    "claude-code": (".claude/settings.json", '{"hooks": {"Stop": []\n"model": 1}', "line 2, column 1: a comma or }"),
-    "codex": (".codex/config.toml", "model = \n", "config.toml"),
-    "gemini": (".gemini/settings.json", '{"mcpServers": [1]}', "is a list, and an object is expected"),
-    "opencode": (".config/opencode/opencode.json", "{'mcp': {}}", "line 1, column 2: a name in double quotes"),
-    "cursor": (".cursor/hooks.json", '{"version": 1, "hooks": {"stop": {}}}', "hooks.stop is an object, and a list"),
-    "claude-desktop": (".config/Claude/claude_desktop_config.json", "{", "a name in double quotes or }"),
-    "vscode": (".config/Code/User/mcp.json", '{"servers": {}, "servers": {}}', "'servers' is there twice"),
-}  # fmt: skip
+    "claude-code": (".claude/settings.json", '{"hooks": {"Stop": []\n"model": 1}', "line 2 column 1"),
+    "codex": (".codex/config.toml", "model = \n", "is not TOML"),
+    "gemini": (".gemini/settings.json", '{"mcpServers": [1]}', "mcpServers is not an object"),
+    "opencode": (".config/opencode/opencode.json", "[]", "is not a JSON object"),
+    "cursor": (".cursor/hooks.json", '{"version": 1, "hooks": {"stop": {}}}', "stop is not a list"),
+    "claude-desktop": (".config/Claude/claude_desktop_config.json", "{", "is not plain JSON"),
+    "vscode": (".config/Code/User/mcp.json", '{"servers": {}, "servers": {}}', "an object has a key twice"),
+}
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
-def test_a_broken_file_is_refused_with_its_place_and_nothing_is_changed(harness, places, install):
-    write(places, harness, "user")
-    name, text, told = BROKEN[harness]
+def test_a_broken_file_is_refused_in_one_line_and_nothing_is_changed(harness, places, install):
+    write_others(harness, "user", places, install)
+    name, text, message = BROKEN[harness]
     (places.user / name).write_text(text)
-    if harness == "opencode":
-        (places.user / ".config/opencode/opencode.jsonc").unlink()
     before = tree(places)
-    with pytest.raises(InputError) as refused:
-        connect(harness, "user", places, install, dry_run=False)
-    assert told in str(refused.value)
-    assert str(places.user / name) in str(refused.value)
+    for dry_run in (True, False):
+        with pytest.raises(InputError) as refused:
+            connect(harness, "user", places, install, dry_run=dry_run)
+        assert message in str(refused.value)
+        assert str(places.user / name) in str(refused.value)
+        assert "\n" not in str(refused.value)
     assert tree(places) == before
-    assert any(
-        state.connected in ("unknown", "no") for state in survey(places, install) if state.harness == harness
-    )
+    assert state(harness, places, install).connected == "no"
+
+
+def test_json_with_comments_is_refused_with_the_entry_to_paste_and_left_alone_once_it_is_there(
+    places, install
+):
+    path = places.user / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text("{ // mine\n}")
+    with pytest.raises(InputError, match="add this and connect again") as refused:
+        connect("cursor", "user", places, install, dry_run=False)
+    assert path.read_text() == "{ // mine\n}"
+    pasted = "// mine\n" + str(refused.value).partition("again: ")[2]
+    assert json.loads(pasted.partition("\n")[2])["mcpServers"]["slowwave"]["args"][-1] == install.home
+    path.write_text(pasted)
+    done = connect("cursor", "user", places, install, dry_run=False)
+    assert [file.did for file in done.files] == ["kept", "made"]
+    assert (state("cursor", places, install).connected, path.read_text()) == ("yes", pasted)
+    with pytest.raises(InputError, match="is not plain JSON .* by hand"):
+        disconnect("cursor", "user", places, install, dry_run=False)
+    path.write_text("{ // mine\n}")
+    disconnect("cursor", "user", places, install, dry_run=False)
+    assert [one.name for one in path.parent.iterdir()] == ["mcp.json"]
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_a_server_of_our_name_that_is_somebody_elses_is_refused(harness, places, install):
-    (settings, *_) = [
-        one for one in files_of(harness, "user", places, install) if any(e.key for e in one.entries)
-    ]
-    (entry,) = [one for one in settings.entries if one.key]
+    (settings,) = [one for one in files_of(harness, "user", places, install) if one.server]
     settings.path.parent.mkdir(parents=True, exist_ok=True)
     foreign = "[mcp_servers.slowwave]\ncommand = 'other'\n"
-    if settings.kind == "json":
-        foreign = json.dumps({entry.path[0]: {"slowwave": {"command": "slowwave", "args": ["other"]}}})
+    if not settings.is_toml:
+        foreign = json.dumps({settings.table[0]: {"slowwave": {"command": "slowwave", "args": ["other"]}}})
     settings.path.write_text(foreign)
     with pytest.raises(InputError, match="rename or remove it"):
         connect(harness, "user", places, install, dry_run=False)
+    disconnect(harness, "user", places, install, dry_run=False)
     assert settings.path.read_text() == foreign
-
-
-def test_a_difference_shows_ours_and_no_text_of_others(places, install):
-    for harness in HARNESSES:
-        write(places, harness, "user")
-        done = connect(harness, "user", places, install, dry_run=True)
-        shown = "\n".join(file.difference for file in done.files)
-        assert install.home in shown
-        theirs = (
-            "npx",
-            'DB_TOKEN":"m',
-            "made-up",
-            "afplay",
-            "# keep",
-            "// ours",
-            "old-mcp",
-            "the web",
-            'Authorization": "B',
-        )
-        assert [text for text in theirs if text in shown] == []
-
-
-def test_a_difference_shows_no_text_of_others_that_goes_over_several_lines(places, install):
-    settings = next(one for one in files_of("codex", "user", places, install) if one.kind == "toml")
-    settings.path.parent.mkdir(parents=True, exist_ok=True)
-    theirs = (
-        '[profiles."a b"] # hidden 0\nlists = [\n  ["hidden 1"],\n]\nnote = """\nhidden 2\n[hidden3]\n"""\n'
-    )
-    settings.path.write_text(theirs)
-    done = connect("codex", "user", places, install, dry_run=True)
-    shown = "\n".join(file.difference for file in done.files)
-    assert install.home in shown
-    assert "hidden" not in shown
-    settings.path.write_text('[profiles."a b"] # hidden 0\nnote = "hidden 1"\n')
-    done = connect("codex", "user", places, install, dry_run=True)
-    shown = "\n".join(file.difference for file in done.files)
-    assert ' [profiles."a b"] # ...\n note = "..."\n' in shown
-
-
-STATES = {
-    "none": None, "empty": "{}", "one line": '{"numStartups": 3}', "lines": '{\n  "numStartups": 3\n}\n',
-    "a server": '{\n  "mcpServers": {\n    "web": {"command": "npx"}\n  },\n  "numStartups": 3\n}',
-    "a project": '{"projects": {"WORK": {"mcpServers": {}, "x": 1}}, "mcpServers": {}}',
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", STATES.values(), ids=STATES)
-def test_connections_that_share_a_file_leave_it_as_it_was_in_any_order(text, places, install):
-    other = places.model_copy(update={"project": places.project.parent / "other"})
-    other.project.mkdir()
-    shared = [("user", places), ("project", places), ("project", other)]
-    state = places.user / ".claude.json"
-    if text is not None:
-        state.write_text(text.replace("WORK", str(places.project)))
-    before = tree(places)
-    alike = "WORK" not in (text or "")  # then the two projects may change places
-    for made in permutations(shared):
-        if alike and made.index(shared[1]) > made.index(shared[2]):
-            continue
-        for undone in permutations(shared):
-            for scope, where in made:
-                connect("claude-code", scope, where, install, dry_run=False)
-            for scope, where in undone:
-                assert disconnect("claude-code", scope, where, install, dry_run=False).notes == ()
-            assert tree(places) == before
-
-
-@pytest.mark.parametrize("left", ["", None, '{"theme": "dark"}'], ids=["emptied", "removed", "written anew"])
-@pytest.mark.parametrize("is_again", [False, True], ids=["disconnect", "connect"])
-def test_the_copy_stays_when_other_hands_took_our_entries_out(left, is_again, places, install):
-    path = places.user / ".gemini" / "settings.json"
-    copy = path.with_name("settings.json.slowwave-backup")
-    path.parent.mkdir()
-    path.write_text('{"theme": "light"}')
-    connect("gemini", "user", places, install, dry_run=False)
-    path.unlink()
-    if left is not None:
-        path.write_text(left)
-    if is_again and left is not None:
-        with pytest.raises(InputError, match=f"{copy} is there already and differs"):
-            connect("gemini", "user", places, install, dry_run=False)
-    else:
-        done = disconnect("gemini", "user", places, install, dry_run=False)
-        assert done.notes == (f"{copy} stays: it may be the only copy of what was in settings.json before.",)
-    assert copy.read_text() == '{"theme": "light"}'
-
-
-@pytest.mark.parametrize("copied", ['{"precious": 1}', "no JSON", b"\xff"])
-def test_a_file_of_the_name_of_a_copy_that_is_somebody_elses_stays(copied, places, install):
-    path = places.user / ".gemini" / "settings.json"
-    copy = path.with_name("settings.json.slowwave-backup")
-    path.parent.mkdir()
-    path.write_text('{"theme": "light"}')
-    copy.write_bytes(copied if isinstance(copied, bytes) else copied.encode())
-    before = tree(places)
-    for dry_run in (True, False):
-        assert str(copy) in disconnect("gemini", "user", places, install, dry_run=dry_run).notes[0]
-        with pytest.raises(InputError, match=f"{copy} is there already and differs"):
-            connect("gemini", "user", places, install, dry_run=dry_run)
-        assert tree(places) == before
-    path.unlink()  # connecting makes the file, and so no copy
-    before = tree(places)
-    connect("gemini", "user", places, install, dry_run=False)
-    disconnect("gemini", "user", places, install, dry_run=False)
-    assert tree(places) == before
-
-
-def test_the_users_folder_as_a_project_is_no_second_connection(places, install):
-    there = places.model_copy(update={"project": places.user})
-    connect("gemini", "user", there, install, dry_run=False)
-    connect("codex", "user", there, install, dry_run=False)
-    moved = install.model_copy(update={"home": f"{install.home}2"})
-    again = connect("gemini", "user", there, moved, dry_run=True)
-    assert not any("as well" in note for note in again.notes)
-    assert [(one.harness, one.scope) for one in survey(there, install) if one.connected == "yes"] == [
-        ("codex", "user"), ("gemini", "user"),
-    ]  # fmt: skip
-    connect("claude-code", "user", there, install, dry_run=False)
-    assert "as well" in connect("claude-code", "project", there, install, dry_run=True).notes[0]
-
-
-def test_a_second_scope_and_a_home_or_harness_that_is_not_there_are_told(places, install):
-    away = install.model_copy(update={"home": f"{install.home}-new"})
-    assert connect("codex", "user", places, away, dry_run=True).notes[0].startswith("There is no home at")
-    connect("codex", "user", places, away, dry_run=False)
-    assert Path(away.home).stat().st_mode & 0o777 == 0o700
-    alone = connect("cursor", "user", places, install, dry_run=False)
-    assert alone.notes[0].startswith("cursor was not found on this machine")
-    both = connect("cursor", "project", places, install, dry_run=False)
-    assert both.notes[0].startswith(f"It is connected for you as well, with the home {install.home}")
 
 
 def test_a_plugin_file_of_our_name_that_is_somebody_elses_is_refused(places, install):
@@ -412,105 +324,123 @@ def test_a_plugin_file_of_our_name_that_is_somebody_elses_is_refused(places, ins
     assert tree(places) == before
 
 
-def odd_files() -> dict[str, bytes]:
-    text = CLAUDE_SETTINGS.encode()
-    return {
-        "crlf": text.replace(b"\n", b"\r\n"),
-        "byte order mark": b"\xef\xbb\xbf" + text,
-        "tabs": text.replace(b"  ", b"\t"),
-        "no last line end": text.rstrip(),
-        "empty": b"",
-        "blank": b" \n\n",
-        "one line": json.dumps(json.loads(text)).encode(),
-        "braces": b"{}",
-        "open braces": b"{\n\n}\n",
-    }
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_a_dry_run_shows_our_entries_and_no_value_of_others(harness, places, install):
+    write_others(harness, "user", places, install)
+    done = connect(harness, "user", places, install, dry_run=True)
+    shown = "\n".join(file.entries for file in done.files)
+    assert install.home in shown
+    assert "made-up" not in shown
+    assert all(file.backup for file in done.files if not file.path.endswith(".js"))
 
 
-@pytest.mark.parametrize("name", odd_files())
-def test_odd_files_come_back_byte_for_byte(name, places, install):
+STATES = {
+    "none": None, "empty": "{}", "lines": '{\n    "numStartups": 3\n}\n',
+    "a server": '{"mcpServers": {"web": {"command": "npx"}}, "numStartups": 3}',
+    "a project": '{"projects": {"WORK": {"mcpServers": {}, "x": 1}}, "mcpServers": {}}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", STATES.values(), ids=STATES)
+def test_connections_that_share_a_file_leave_it_as_it_was(text, places, install):
+    other = places.model_copy(update={"project": places.project.parent / "other"})
+    shared = [("user", places), ("project", places), ("project", other)]
+    if text is not None:
+        (places.user / ".claude.json").write_text(text.replace("WORK", str(places.project)))
+    before = tree(places)
+    for undone in (shared, shared[::-1]):
+        for scope, where in shared:
+            connect("claude-code", scope, where, install, dry_run=False)
+        for scope, where in undone:
+            assert disconnect("claude-code", scope, where, install, dry_run=False).notes == ()
+        assert tree(places) == before
+
+
+@pytest.mark.parametrize("left", ["", None, '{"theme": "dark"}'], ids=["emptied", "removed", "written anew"])
+def test_a_copy_is_never_replaced_and_stays_if_other_hands_took_our_entries_out(left, places, install):
+    path = places.user / ".gemini" / "settings.json"
+    copy = path.with_name("settings.json.slowwave-backup")
+    path.parent.mkdir()
+    path.write_text('{"theme": "light"}')
+    connect("gemini", "user", places, install, dry_run=False)
+    path.unlink()
+    if left is not None:
+        path.write_text(left)
+    done = disconnect("gemini", "user", places, install, dry_run=False)
+    assert done.notes == (f"{copy} stays: it may be the only copy of what was in settings.json before.",)
+    connect("gemini", "user", places, install, dry_run=False)
+    assert copy.read_text() == '{"theme": "light"}'
+
+
+def test_the_users_folder_as_a_project_is_no_second_connection(places, install):
+    there = places.model_copy(update={"project": places.user})
+    connect("gemini", "user", there, install, dry_run=False)
+    moved = install.model_copy(update={"home": f"{install.home}2"})
+    assert not any("as well" in note for note in connect("gemini", "user", there, moved, dry_run=True).notes)
+    assert [(one.harness, one.scope) for one in survey(there, install) if one.homes] == [("gemini", "user")]
+
+
+def test_notes_name_a_second_scope_and_a_home_or_harness_that_does_not_exist(places, install):
+    away = install.model_copy(update={"home": f"{install.home}-new"})
+    assert connect("codex", "user", places, away, dry_run=True).notes[0].startswith("There is no home at")
+    alone = connect("cursor", "user", places, install, dry_run=False)
+    assert alone.notes[0].startswith("cursor was not found on this machine")
+    both = connect("cursor", "project", places, install, dry_run=False)
+    assert both.notes[0].startswith(f"It is connected for you as well, with the home {install.home}")
+
+
+ODD = {
+    "crlf": b'{\r\n  "a": [ ]\r\n}\r\n', "byte order mark": b'\xef\xbb\xbf{"a": 1}', "no last line end": b'{"a": 1}',
+    "empty": b"", "blank": b" \n\n", "braces": b"{}", "half of a character": b'{"a": "\\ud83d"}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data", ODD.values(), ids=ODD)
+def test_odd_files_come_back_byte_for_byte(data, places, install):
     path = places.user / ".claude" / "settings.json"
     path.parent.mkdir()
-    path.write_bytes(odd_files()[name])
+    path.write_bytes(data)
     connect("claude-code", "user", places, install, dry_run=False)
-    data = path.read_bytes()
-    assert json.loads(data.decode("utf-8-sig"))["hooks"]["Stop"]
-    assert (b"\r\n" in data) == (name == "crlf")
-    assert data.startswith(b"\xef\xbb\xbf") == (name == "byte order mark")
-    if name == "crlf":
-        assert data.count(b"\n") == data.count(b"\r\n")
+    assert parsed(path)["hooks"]["Stop"]
     disconnect("claude-code", "user", places, install, dry_run=False)
-    assert path.read_bytes() == odd_files()[name]
+    assert {one.name: one.read_bytes() for one in path.parent.iterdir()} == {"settings.json": data}
 
 
 @pytest.mark.parametrize(
-    ("data", "told"), [(b"\xff\xfe{\x00}\x00", "no text in UTF-8"), (None, "is no settings file")]
+    ("data", "message"), [(b"\xff\xfe{\x00}\x00", "not text in UTF-8"), (None, "cannot be read")]
 )
-def test_files_that_are_no_text_are_refused(data, told, places, install):
+def test_files_that_are_not_text_are_refused(data, message, places, install):
     path = places.user / ".claude" / "settings.json"
     path.parent.mkdir()
     path.mkdir() if data is None else path.write_bytes(data)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         connect("claude-code", "user", places, install, dry_run=False)
 
 
 def test_a_link_stays_a_link_and_its_target_keeps_its_mode(places, install):
-    target = places.user / "dotfiles" / "claude.json"
-    target.parent.mkdir()
-    target.write_text(CLAUDE_SETTINGS)
-    target.chmod(0o640)
-    link = places.user / ".claude" / "settings.json"
+    target, link = places.user / "dotfiles.json", places.user / ".claude" / "settings.json"
     link.parent.mkdir()
+    target.write_text('{"a": 1}')
+    target.chmod(0o640)
     link.symlink_to(target)
     connect("claude-code", "user", places, install, dry_run=False)
-    assert link.is_symlink()
-    assert "hook.py" in target.read_text()
     copy = link.with_name("settings.json.slowwave-backup")
     assert [path.stat().st_mode & 0o777 for path in (target, copy)] == [0o640, 0o640]
-    assert copy.read_text() == CLAUDE_SETTINGS
+    assert "hook.py" in target.read_text()
     disconnect("claude-code", "user", places, install, dry_run=False)
     assert link.is_symlink()
-    assert target.read_text() == CLAUDE_SETTINGS
-    assert sorted(path.name for path in link.parent.iterdir()) == ["settings.json"]
-    target.unlink()
-    with pytest.raises(InputError, match="which is not there"):
-        connect("claude-code", "user", places, install, dry_run=False)
+    assert target.read_text() == '{"a": 1}'
 
 
 def test_a_link_out_of_a_project_is_not_followed(places, install):
-    outside = places.user / "empty"
-    outside.write_text("")
-    (places.project / ".cursor").mkdir()
-    (places.project / ".cursor" / "mcp.json").symlink_to(outside)
     (places.project / ".gemini").symlink_to(places.user)
-    for harness in ("cursor", "gemini"):
-        with pytest.raises(InputError, match="leads out of the project"):
-            connect(harness, "project", places, install, dry_run=False)
-    assert [path.name for path in places.user.iterdir()] == ["empty"]
-    assert outside.read_text() == ""
-
-
-@pytest.mark.parametrize(
-    "value", [["slowwave.entrypoints.cli", "mcp"], "slowwave.entrypoints.cli mcp", 3, None]
-)
-def test_an_entry_of_another_shape_is_somebody_elses(value, places, install):
-    path = places.user / ".cursor" / "mcp.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps({"mcpServers": {"slowwave": value}}))
-    with pytest.raises(InputError, match="rename or remove it"):
-        connect("cursor", "user", places, install, dry_run=False)
-
-
-def test_a_comment_in_a_file_that_was_made_keeps_the_file(places, install):
-    connect("gemini", "user", places, install, dry_run=False)
-    path = places.user / ".gemini" / "settings.json"
-    path.write_text(f"// mine\n{path.read_text()}")
-    disconnect("gemini", "user", places, install, dry_run=False)
-    assert path.read_text() == "// mine\n{\n}\n"
+    with pytest.raises(InputError, match="leads out of the project"):
+        connect("gemini", "project", places, install, dry_run=False)
+    assert not any(places.user.iterdir())
 
 
 def test_a_read_only_file_is_refused_and_the_other_files_stay_as_they_are(places, install):
-    write(places, "codex", "user")
+    write_others("codex", "user", places, install)
     (places.user / ".codex" / "hooks.json").chmod(0o444)
     before = tree(places)
     with pytest.raises(InputError, match="is read-only"):
@@ -518,52 +448,26 @@ def test_a_read_only_file_is_refused_and_the_other_files_stay_as_they_are(places
     assert tree(places) == before
 
 
-def test_a_file_that_changes_while_it_is_changed_is_refused(places, install, monkeypatch):
-    from slowwave.entrypoints.connecting import connections
+def test_a_file_that_another_program_changes_meanwhile_is_refused(places, install, monkeypatch):
+    from slowwave.entrypoints.connecting import connection
 
-    write(places, "codex", "user")
+    write_others("codex", "user", places, install)
     path = places.user / ".codex" / "hooks.json"
-    carry_out = connections._carry_out
+    check_writable = connection.check_writable
 
-    def late(settings, change):
-        if settings.path == path:
-            path.write_text(CODEX_HOOKS + "\n")
-        return carry_out(settings, change)
+    def late(place):
+        check_writable(place)
+        if place == path:
+            path.write_text("{}")
 
-    monkeypatch.setattr(connections, "_carry_out", late)
+    monkeypatch.setattr(connection, "check_writable", late)
     with pytest.raises(InputError, match="changed by another program"):
         connect("codex", "user", places, install, dry_run=False)
-    assert path.read_text() == CODEX_HOOKS + "\n"
-
-
-def test_folders_that_were_made_go_when_nothing_of_anybody_is_left_in_them(places, install):
-    (places.project / ".cursor").mkdir()
-    connect("cursor", "project", places, install, dry_run=False)
-    connect("codex", "project", places, install, dry_run=False)
-    (places.project / ".codex" / "mine.txt").write_text("x")
-    for harness in ("cursor", "codex"):
-        disconnect(harness, "project", places, install, dry_run=False)
-    assert sorted(str(path.relative_to(places.project)) for path in places.project.rglob("*")) == [
-        ".codex", ".codex/mine.txt", ".cursor",
-    ]  # fmt: skip
-
-
-def test_a_home_that_is_made_for_a_connection_goes_with_the_last_one(places, install):
-    away = install.model_copy(update={"home": f"{install.home}-new/deep"})
-    before = tree(places)
-    connect("vscode", "user", places, away, dry_run=False)
-    connect("cursor", "user", places, away, dry_run=False)
-    for harness in ("vscode", "cursor"):
-        disconnect(harness, "user", places, away, dry_run=False)
-    assert tree(places) == before
+    assert path.read_text() == "{}"
 
 
 def test_variables_move_the_settings(places, install, tmp_path):
-    moved = {
-        "CLAUDE_CONFIG_DIR": str(tmp_path / "cc"),
-        "CODEX_HOME": str(tmp_path / "cx"),
-        "XDG_CONFIG_HOME": str(tmp_path / "xdg"),
-    }
+    moved = {name: str(tmp_path / name) for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME")}
     there = places.model_copy(update={"environment": moved})
     found = [
         str(settings.path.relative_to(tmp_path))
@@ -571,31 +475,28 @@ def test_variables_move_the_settings(places, install, tmp_path):
         for settings in files_of(harness, "user", there, install)
     ]
     assert found == [
-        "cc/settings.json", "cc/.claude.json", "cx/config.toml", "cx/hooks.json", "xdg/opencode/opencode.json",
-        "xdg/opencode/plugins/slowwave.js", "xdg/Code/User/mcp.json",
+        "CLAUDE_CONFIG_DIR/settings.json", "CLAUDE_CONFIG_DIR/.claude.json", "CODEX_HOME/config.toml",
+        "CODEX_HOME/hooks.json", "XDG_CONFIG_HOME/opencode/opencode.json",
+        "XDG_CONFIG_HOME/opencode/plugins/slowwave.js", "XDG_CONFIG_HOME/Code/User/mcp.json",
     ]  # fmt: skip
 
 
-def test_the_survey_names_homes_projects_and_what_is_amiss(places, install):
-    write(places, "codex", "user")
+def test_the_survey_names_homes_projects_and_problems(places, install):
+    write_others("codex", "user", places, install)
     connect("codex", "user", places, install, dry_run=False)
-    elsewhere = places.model_copy(update={"project": places.project / "deep"})
-    connect("gemini", "project", elsewhere, install, dry_run=False)
-    states = survey(places, install)
-    codex = next(state for state in states if state.harness == "codex")
+    connect("gemini", "project", places, install, dry_run=False)
+    codex = state("codex", places, install)
     assert (codex.connected, codex.homes) == ("yes", (install.home,))
     assert codex.problems == ("Codex was not told to trust 6 of 6 hooks yet: type /hooks there",)
-    assert [(state.harness, state.project) for state in states if state.scope == "project"] == [
-        ("gemini", str(elsewhere.project))
+    assert [(one.harness, one.project) for one in survey(places, install) if one.scope == "project"] == [
+        ("gemini", str(places.project))
     ]
     Path(install.hook).unlink()
     config = places.user / ".codex" / "config.toml"
     config.write_text(
-        f'[features]\nhooks = false\n\n[hooks.state."{config.parent}/hooks.json:stop:0:0"]\ntrusted_hash = "x"\n'
+        f'[features]\nhooks = false\n\n[hooks.state."{config.parent}/hooks.json:stop:1:0"]\ntrusted_hash = "x"\n'
     )
-    (codex,) = [
-        state for state in survey(places, install) if (state.harness, state.scope) == ("codex", "user")
-    ]
+    codex = state("codex", places, install)
     assert codex.connected == "partly"
     assert [problem.split(" (")[0] for problem in codex.problems] == [
         "not all entries are those of this installation",
@@ -634,7 +535,7 @@ def test_hooks_that_codex_was_told_to_trust_in_another_form_are_named(places, in
         (folder / "config.toml").write_text(
             "\n".join([before, *trusted, "enabled = false\n" * bool(changed)])
         )
-        (problems[how],) = [one.problems for one in survey(places, install) if one.harness == "codex"]
+        problems[how] = state("codex", places, install).problems
     assert problems == {
         "as it is": (),
         "changed": (
@@ -653,9 +554,8 @@ def test_switches_that_keep_hooks_from_running_are_named(places, install):
         path.parent.mkdir()
         path.write_text(text)
         connect(harness, "user", places, install, dry_run=False)
-        (state,) = [one for one in survey(places, install) if one.harness == harness]
-        assert len(state.problems) == 1
-        assert state.problems[0].startswith(f"{path} has ")
+        (problem,) = state(harness, places, install).problems
+        assert problem.startswith(f"{path} has ")
 
 
 def test_an_entry_in_a_second_file_of_opencode_is_found_again(places, install):
@@ -670,23 +570,6 @@ def test_a_broken_file_of_the_other_scope_keeps_nobody_from_connecting(places, i
     (places.project / ".cursor").mkdir()
     (places.project / ".cursor" / "mcp.json").write_text("{")
     assert connect("cursor", "user", places, install, dry_run=False).files[0].did == "made"
-
-
-def test_what_was_made_is_known_before_it_is_made(places, install, monkeypatch):
-    from slowwave.entrypoints.connecting import connections
-
-    before, write_text = tree(places), connections.write_text
-
-    def full(file, text):
-        if file.path.name == "hooks.json":
-            raise InputError("no space left")
-        write_text(file, text)
-
-    monkeypatch.setattr(connections, "write_text", full)
-    with pytest.raises(InputError, match="no space left"):
-        connect("codex", "user", places, install, dry_run=False)
-    disconnect("codex", "user", places, install, dry_run=False)
-    assert tree(places) == before
 
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -738,10 +621,11 @@ def test_doctor_says_what_is_connected_when_it_last_worked_and_since_when_not(pl
     )
     Path(install.hook).unlink()
     assert rows()["claude-code"] == (False, f"{install.hook} is gone: connect again")
-    (places.user / ".gemini" / "settings.json").write_text("{")
+    gemini = places.user / ".gemini" / "settings.json"
+    gemini.write_text(gemini.read_text()[:-3])
     is_well, found = rows()["gemini"]
     assert not is_well
-    assert "line 1, column 2" in found
+    assert f"{gemini} is not plain JSON" in found
 
 
 @pytest.fixture
@@ -762,16 +646,19 @@ def call(*words: object) -> Result:
 
 def test_the_commands_connect_list_and_disconnect(at_home, tmp_path):
     home = tmp_path / "home"
-    write(at_home, "claude-code", "user")
+    settings = at_home.user / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"env": {"TOKEN": "made-up-7f3a"}}')
     before = tree(at_home)
     shown = call("connect", "claude-code", "--home", home, "--dry-run")
     assert shown.exit_code == 0, shown.output
     assert "would change" in shown.stdout
     assert "made-up-7f3a" not in shown.stdout
-    assert "afplay" not in shown.stdout
-    assert '+              "--home",' in shown.stdout.replace("\t", "  ")
+    assert f"keeps a copy: {settings}.slowwave-backup" in shown.stdout
+    assert '"--home",' in shown.stdout
     assert tree(at_home) == before
-    assert call("connect", "claude-code", "--home", home).exit_code == 0
+    done = call("connect", "claude-code", "--home", home)
+    assert (done.exit_code, f"kept a copy: {settings}.slowwave-backup" in done.stdout) == (0, True)
     assert "claude-code" in call("connect", "--home", home).stdout
     listed = json.loads(call("connect", "--home", home, "--json").stdout)
     assert [state["connected"] for state in listed if state["harness"] == "claude-code"] == ["yes"]
@@ -874,8 +761,6 @@ if words[1] in ("SessionStart", "UserPromptSubmit"):
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node to load the plugin with")
 @pytest.mark.parametrize("is_there", [True, False], ids=["hook", "no hook"])
 def test_the_plugin_of_opencode_calls_the_hook_and_hands_on_what_it_says(is_there, places, install, tmp_path):
-    import sys
-
     hook = tmp_path / "hook.py"
     hook.write_text(HOOK)
     python = sys.executable if is_there else str(tmp_path / "none")

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.entrypoints.connecting.advice import WITH_HOOKS
-from slowwave.entrypoints.connecting.harnesses import Install, Places
+from slowwave.entrypoints.connecting.agents import Install, Places
 from slowwave.entrypoints.connecting.survey import State, survey
+from slowwave.entrypoints.harness.events import EVENTS
 from slowwave.entrypoints.harness.state import HookState, hook_state
 from slowwave.entrypoints.show.terminal import ago
 from slowwave.schemas.report import several
@@ -33,7 +33,7 @@ def agent_rows(places: Places, install: Install, *, now: datetime) -> Iterator[R
 def no_server_row(places: Places, install: Install) -> Row:
     """The row of a home that no server serves; that is worth a look only where an agent's hooks need one."""
     needed = [one.harness for one in survey(places, install)
-              if install.home in one.homes and one.harness in WITH_HOOKS]  # fmt: skip
+              if install.home in one.homes and one.harness in EVENTS]  # fmt: skip
     if not needed:
         return "server", True, "none runs; agents' hooks would need one (`slowwave serve`)"
     names = ", ".join(dict.fromkeys(needed))
@@ -48,7 +48,7 @@ def _row(state: State, hooks: HookState, home: str, *, now: datetime) -> Row:
         told.append(f"it has another home, {', '.join(others)}")
     if told:
         return name, False, "; ".join(told)
-    if state.harness not in WITH_HOOKS:
+    if state.harness not in EVENTS:
         return name, True, "connected, tools alone"
     answered = hooks.answered_at.get(state.harness)
     when = f"hooks last answered {ago(answered, now)}" if answered else "no hook was answered yet"

@@ -14,7 +14,7 @@ from slowwave.errors import InputError
 from slowwave.settings.place import home_folder
 
 if TYPE_CHECKING:
-    from slowwave.entrypoints.connecting.harnesses import Install, Places
+    from slowwave.entrypoints.connecting.agents import Install, Places
 
 NAMES = "|".join(HARNESSES)
 
@@ -37,11 +37,11 @@ def connect(
 ) -> None:
     """Connect a coding agent with the memory. It gets the MCP server, and hooks where it has them.
 
-    Everything else in its settings stays as it is. Run again, it brings its entries up to date. A changed file keeps a
-    copy beside it; `disconnect` puts everything back. Without a name nothing is changed: it lists the agents on this
-    machine and what is connected.
+    All other values in its settings stay. JSON is written with an indent of 2, so a copy of a changed file is kept next
+    to it; JSON with comments is refused with the entry to add by hand. Run again, it brings its entries up to date.
+    Without a name nothing is changed: it lists the agents on this machine and what is connected.
     """
-    from slowwave.entrypoints.connecting.connections import connect as connect_harness
+    from slowwave.entrypoints.connecting.connection import connect as connect_harness
     from slowwave.entrypoints.connecting.survey import survey
     from slowwave.entrypoints.show.connecting import show_connected, show_states
 
@@ -69,11 +69,12 @@ def disconnect(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Disconnect a coding agent. Its settings are byte for byte as before, but for what you changed yourself.
+    """Disconnect a coding agent. Exactly the entries of `connect` go.
 
-    With --home only if that is the home with which it is connected.
+    A file in which no other value has changed since is byte for byte as before; else its copy from before stays. With
+    --home only if that is the home with which it is connected.
     """
-    from slowwave.entrypoints.connecting.connections import disconnect as disconnect_harness
+    from slowwave.entrypoints.connecting.connection import disconnect as disconnect_harness
     from slowwave.entrypoints.show.connecting import show_disconnected
 
     scope = _scope(project=project, user=user)
@@ -90,7 +91,7 @@ def disconnect(
 
 def install(home: str | None) -> "Install":
     """This environment and a home, as entries name them."""
-    from slowwave.entrypoints.connecting.harnesses import PROGRAM, Install
+    from slowwave.entrypoints.connecting.agents import PROGRAM, Install
 
     hook = Path(slowwave.__file__).absolute().parent / PROGRAM
     return Install(
@@ -100,7 +101,7 @@ def install(home: str | None) -> "Install":
 
 def places() -> "Places":
     """This user's folder, the project that one stands in, and the variables that move settings."""
-    from slowwave.entrypoints.connecting.harnesses import Places
+    from slowwave.entrypoints.connecting.agents import Places
 
     here = Path.cwd()
     project = next((folder for folder in (here, *here.parents) if _is_repository(folder)), here)

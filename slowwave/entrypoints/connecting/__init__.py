@@ -1,1 +1,1 @@
-"""Connections to harnesses: Slowwave's entries in the settings of coding agents, put in and taken out exactly."""
+"""Connections to coding agents: Slowwave's entries in their settings, added and removed."""

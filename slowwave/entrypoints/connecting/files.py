@@ -1,138 +1,90 @@
-"""Settings files of other programs, read and replaced whole.
+"""Settings files of other programs: read, replaced whole and copied.
 
-A file is written beside itself, made durable and renamed over the old one, with its mode, its owner and, where it is a
-link, in the place that the link names. A file that cannot be replaced so is refused before anything is written.
+A file is written next to itself, made durable and renamed over the old one, with its mode, its owner and, if it is a
+link, at the target of the link. A file that cannot be replaced so is refused before anything is written.
 """
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count, takewhile
 from pathlib import Path
 
-from pydantic import Field
-
 from slowwave.errors import InputError
-from slowwave.schemas.refusals import Frozen
-from slowwave.whole_file import PRIVATE, write_whole
+from slowwave.whole_file import PRIVATE, read_plain, write_whole
 
 BACKUP = ".slowwave-backup"
-"""Ending of the copy that stands beside a file that was changed."""
-
-LARGEST = 64_000_000
-_BOM = "\ufeff"
+"""Ending of the copy next to a file; further ones, after an earlier copy that stayed, have a number."""
 
 
-class FileText(Frozen):
-    """A text file as it was read: without its byte order mark, with its own line ends."""
-
-    path: Path
-    text: str
-    is_there: bool
-    has_mark: bool = Field(default=False, description="It begins with a byte order mark.")
-
-
-def read_text(path: Path) -> FileText:
-    """A file, or an empty one for a path at which nothing is.
+def read_text(path: Path) -> str | None:
+    """A file with its own line ends, None if there is none.
 
     Raises:
-        InputError: it is no text in UTF-8, no plain file, a link that leads nowhere, or cannot be read.
+        InputError: it is not text in UTF-8, or cannot be read.
     """
-    try:
-        if not path.exists():
-            if path.is_symlink():
-                raise InputError(
-                    f"{path} is a link to {path.readlink()}, which is not there: mend or remove it"
-                )
-            return FileText(path=path, text="", is_there=False)
-        if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > LARGEST:
-            raise InputError(f"{path} is no settings file: it is no plain file, or larger than 64 MB")
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no text in UTF-8 (byte {error.start + 1}): save it as UTF-8") from error
-    has_mark = text.startswith(_BOM)
-    return FileText(path=path, text=text.removeprefix(_BOM), is_there=True, has_mark=has_mark)
+    with _refused(path, "read"):
+        return read_plain(path).decode("utf-8") if path.exists() else None
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be replaced with its mode and owner.
+    """Refuse a file that cannot be replaced.
 
     Raises:
-        InputError: it is read-only, somebody else's, or its folder cannot be written.
+        InputError: it or its folder is read-only.
     """
     target = path.resolve()
     folder = next(parent for parent in target.parents if parent.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{path} cannot be written: {folder} is no folder of yours to write in")
-    if not target.exists():
-        return
-    found = target.stat()
-    if not found.st_mode & stat.S_IWUSR or not os.access(target, os.W_OK):
-        raise InputError(f"{path} is read-only: make it writable, or add the entries where it is made from")
-    if hasattr(os, "getuid") and os.getuid() not in (0, found.st_uid):
-        raise InputError(f"{path} belongs to another user: connect as that user")
+    for place in (target, folder) if target.exists() else (folder,):
+        # the administrator may write everything, so the mode is looked at as well
+        if not os.access(place, os.W_OK) or not place.stat().st_mode & stat.S_IWUSR or not folder.is_dir():
+            raise InputError(f"{path} cannot be written: {place} is read-only. Nothing is changed")
 
 
-def write_text(file: FileText, text: str) -> None:
-    """Put a text in the place of a file that was read, whole, with the folders that it needs.
+def replace(path: Path, before: str | None, after: str | None, *, copy: Path | None = None) -> None:
+    """Put a text in place of the one that was read, after a copy of that one if a place for it is named.
+
+    Without a new text the file is removed, and its folder if that is empty then.
 
     Raises:
-        InputError: somebody changed the file since it was read, or it cannot be written.
+        InputError: another program has changed the file since it was read, or it cannot be written.
     """
-    if read_text(file.path) != file:
-        raise InputError(f"{file.path} was changed by another program meanwhile: try again")
-    target = file.path.resolve()
-    data = ((_BOM if file.has_mark else "") + text).encode("utf-8")
+    if read_text(path) != before:
+        raise InputError(f"{path} was changed by another program meanwhile: try again")
+    target = path.resolve()
+    with _refused(path, "written"):
+        if copy and before is not None:
+            write_whole(copy, before.encode(), mode=PRIVATE, like=target)
+        if after is not None:
+            write_whole(target, after.encode(), mode=PRIVATE, like=target)
+            return
+        path.unlink()
+        with suppress(OSError):
+            path.parent.rmdir()
+
+
+def copies_of(path: Path) -> list[Path]:
+    """The copies next to a file, oldest first."""
+    return list(takewhile(os.path.lexists, _copy_names(path)))
+
+
+def next_copy(path: Path) -> Path:
+    """The place of the next copy: one that is there may be the user's only one, and is never replaced."""
+    return next(name for name in _copy_names(path) if not os.path.lexists(name))
+
+
+def _copy_names(path: Path) -> Iterator[Path]:
+    for number in count(1):
+        yield path.with_name(f"{path.name}{BACKUP}{f'-{number}' if number > 1 else ''}")
+
+
+@contextmanager
+def _refused(path: Path, done: str) -> Iterator[None]:
+    """Errors of the file system, or of text that is not UTF-8, as one line for the user."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, data, mode=PRIVATE, like=target)
+        yield
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text in UTF-8 (byte {error.start + 1}): save it as UTF-8") from error
     except OSError as error:
-        raise InputError(f"{file.path} cannot be written: {error.strerror or error}") from error
-
-
-def remove_file(path: Path) -> None:
-    """Remove a file, if it is there.
-
-    Raises:
-        InputError: it cannot be removed.
-    """
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path} cannot be removed: {error.strerror or error}") from error
-
-
-def remove_folders(folders: Sequence[Path]) -> None:
-    """Remove those of the folders, given outermost first, that hold nothing.
-
-    Raises:
-        InputError: one cannot be removed.
-    """
-    for folder in reversed(folders):
-        try:
-            if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
-                folder.rmdir()
-        except OSError as error:
-            raise InputError(f"{folder} cannot be removed: {error.strerror or error}") from error
-
-
-def backup_of(path: Path) -> Path:
-    """The place of the copy beside a file."""
-    return path.with_name(path.name + BACKUP)
-
-
-def back_up(file: FileText, text: str) -> None:
-    """Keep a text beside a file, with the mode of that file.
-
-    Raises:
-        InputError: the copy cannot be written.
-    """
-    place = backup_of(file.path)
-    try:
-        text_before = ((_BOM if file.has_mark else "") + text).encode("utf-8")
-        write_whole(place, text_before, mode=PRIVATE, like=file.path.resolve())
-    except OSError as error:
-        raise InputError(f"{place} cannot be written: {error.strerror or error}") from error
+        raise InputError(f"{path} cannot be {done}: {error.strerror or error}") from error

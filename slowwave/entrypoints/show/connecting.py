@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from slowwave.entrypoints.connecting.connections import Done
+from slowwave.entrypoints.connecting.connection import Done
 from slowwave.entrypoints.connecting.survey import State
 from slowwave.entrypoints.show.terminal import flat, results, table, tell, visible
 
@@ -53,7 +53,9 @@ def _show_files(done: Done, did: str, home: str) -> None:
     tell(f"{did} {done.harness}{home}{where}.")
     for file in done.files:
         did = _WOULD[file.did] if done.dry_run else file.did
-        kept = f", a copy is {flat(file.backup)}" if file.backup and not done.dry_run else ""
+        kept = (
+            f" ({'kept' if not done.dry_run else 'keeps'} a copy: {flat(file.backup)})" if file.backup else ""
+        )
         tell(f"  {did} {flat(file.path)}{kept}")
-        if done.dry_run and file.difference:
-            tell(visible(file.difference))
+        if file.entries:
+            tell(visible(file.entries))
