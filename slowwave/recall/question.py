@@ -27,7 +27,7 @@ from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Expr, Query, Row, RowsQuery, Store, TextQuery, col
 from slowwave.store.chains import STAND
-from slowwave.store.terms import distinct_terms
+from slowwave.language.terms import distinct_terms
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """From here on calendars can be counted back."""
