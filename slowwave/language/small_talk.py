@@ -14,6 +14,7 @@ from slowwave.language.lexicon import (
     TENS,
     WEEKDAYS,
 )
+from slowwave.language.text import straight_text
 
 LONG_TURN = 25
 """Words from which a turn is not looked at closer: nobody says so much and nothing."""
@@ -39,7 +40,7 @@ def is_telling(text: pl.Expr) -> pl.Expr:
 
     It is long, holds a number, a date or a path, or is of some words and names or concerns somebody.
     """
-    plain = _plain(text)
+    plain = straight_text(text).str.strip_chars()
     count = _words(plain).list.len()
     is_about = plain.str.contains(_PERSON) | text.str.contains(_NAME)
     is_exact = plain.str.contains(_NUMBER) | plain.str.contains(_DATE) | text.str.contains(_PATH)
@@ -48,14 +49,10 @@ def is_telling(text: pl.Expr) -> pl.Expr:
 
 def is_small_talk(text: pl.Expr) -> pl.Expr:
     """Return whether a turn surely holds nothing: greetings, thanks, acknowledgements, the next step announced."""
-    plain = _plain(text)
+    plain = straight_text(text).str.strip_chars()
     rest = _words(plain).list.set_difference(sorted(SMALL_TALK))
     is_announcement = plain.str.contains(_ANNOUNCES) & (_words(plain).list.len() <= ANNOUNCEMENT)
     return (rest.list.len() == 0) | (is_announcement & ~is_telling(text))
-
-
-def _plain(text: pl.Expr) -> pl.Expr:
-    return text.str.to_lowercase().str.replace_all("’", "'").str.strip_chars()
 
 
 def _words(plain: pl.Expr) -> pl.Expr:

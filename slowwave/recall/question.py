@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from slowwave.language.intents import EXEMPLARS, intent_by_vectors, intent_by_words
+from slowwave.language.intents import intent_by_words
 from slowwave.language.query_words import QUERY_WORDS, names_a_thing, telling_words
 from slowwave.language.terms import distinct_terms
 from slowwave.language.time_phrases import TimeRange, time_of_question
@@ -23,9 +23,6 @@ from slowwave.store.chains import STAND
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """From here on calendars can be counted back."""
-
-INTENT_MARGIN = 0.15
-"""Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
 
 
 FEW_MESSAGES = 10
@@ -183,7 +180,7 @@ def understand(
         where=_findable(reader, store, filters),
         period=time.period,
         is_about_time=time.period is not None and not names_a_thing(time.rest),
-        intent=_intent(reader, query, vector),
+        intent=intent_by_words(query),
         now=now,
     )
 
@@ -197,16 +194,6 @@ def _weights(store: Store, terms: Sequence[str]) -> tuple[float, ...]:
     rarities, count = list(store.rarities("passages", terms)), store.count("turns")
     mean = sum(rarities) / len(rarities) if rarities else 0.0
     return tuple((count * rarity + FEW_MESSAGES * mean) / (count + FEW_MESSAGES) for rarity in rarities)
-
-
-def _intent(reader: Reader, query: str, vector: Vectors | None) -> Intent:
-    """The intent by question words; without one by exemplars in the embedder's space."""
-    intent = intent_by_words(query)
-    exemplars = reader.exemplar_vectors() if intent == "general" and vector is not None else None
-    if exemplars is None or vector is None:
-        return intent
-    intents = [intent for intent, texts in EXEMPLARS.items() for _ in texts]
-    return intent_by_vectors(vector, exemplars, intents, margin=INTENT_MARGIN) or "general"
 
 
 class _Time(NamedTuple):
