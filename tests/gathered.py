@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from slowwave.language.terms import distinct_terms, held_terms
 from slowwave.recall.gather import Gathered
 from slowwave.recall.question import Question
 from slowwave.schemas.search import Filters
 from slowwave.settings.tree import Settings
 from slowwave.store import Row, Store, lit
-from slowwave.store.terms import distinct_terms, held_terms
 from tests.rows import row
 
 NOW = datetime(2026, 9, 20, tzinfo=UTC)

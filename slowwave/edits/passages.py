@@ -11,11 +11,10 @@ from functools import partial
 
 import polars as pl
 
-from slowwave.excerpts.matter import Said, joined_units, statements_on, tells_something
-from slowwave.excerpts.units import Unit, units_of
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.journal.new_cells import cells_of
+from slowwave.language.units import Spoken, Unit, joined_units, says_something, statements_on, units_of
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
@@ -90,7 +89,7 @@ def meant_by(store: Store, row: Row, text: str) -> set[str]:
     told = statements_of(store, row)
     begins = [place == 0 or told[place - 1].turn is not one.turn for place, one in enumerate(told)]
     said = [
-        Said(one.text, is_apart=is_first and one.turn["role"] != "assistant")
+        Spoken(one.text, is_apart=is_first and one.turn["role"] != "assistant")
         for one, is_first in zip(told, begins, strict=True)
     ]
     places = statements_on(said, text, partial(store.rarities, "passages"))
@@ -120,7 +119,7 @@ def part(work: Workspace, cells: pl.DataFrame, meant: Collection[str], *, has_wi
     first = cells.row(0, named=True)
     if not meant:
         every = [one.text for one in statements_of(work.store, first)] if is_passage(first) else []
-        telling = [text for text in every if tells_something(text)]
+        telling = [text for text in every if says_something(text)]
         return Parted(cells, cells, cells.clear(), telling if len(telling) > 1 else [])
     passages = pl.concat([cells, _beside(work.store, cells, meant)]) if has_windows else cells
     gone, rest = list[dict[str, object]](), [cells.clear()]
@@ -129,7 +128,7 @@ def part(work: Workspace, cells: pl.DataFrame, meant: Collection[str], *, has_wi
         going = [one for one in told if one.text in meant]
         staying = [one for one in told if one.text not in meant]
         gone.append({**row, "content": _told(going), "evidence": _turn_ids(going)})
-        if any(tells_something(one.text) for one in staying):
+        if any(says_something(one.text) for one in staying):
             rest.append(_rest(work, row, staying))
     left = pl.concat(rest).unique("cell_id", keep="first", maintain_order=True)
     return Parted(passages, pl.DataFrame(gone, schema=passages.schema), left, [])

@@ -1,1 +1,1 @@
-"""Everything that knows English: lexicon, time phrases, names, intents."""
+"""Everything that knows English: lexicon, terms, excerpts, times, names, intents."""

@@ -1,7 +1,7 @@
 """The words of the calendar, and counting with it: months, weekdays, seasons, numbers, spans of days.
 
 Weeks begin on Monday, days at midnight UTC; seasons are the meteorological ones of the north, and a winter has
-the year in which it began. This says what words count, never where in a text they stand (`periods` does).
+the year in which it began. This says what words count, never where in a text they are (`time_forms` does).
 """
 
 import calendar
@@ -20,20 +20,15 @@ WEEKDAY_NUMBERS = {name: number for number, day in enumerate(lexicon.WEEKDAYS) f
     "tues": 1,
     "thurs": 3,
 }
-SATURDAY = 5
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-AMOUNTS = {word: number for number, word in enumerate(lexicon.NUMBERS)} | {"a": 1, "an": 1, "half a": 0.5}
-VAGUE = {"a couple": (2, 3), "a couple of": (2, 3), "couple of": (2, 3), "a few": (2, 5), "few": (2, 5),
-         "several": (3, 7)}  # fmt: skip
-"""Counts that name no number: fewest and most."""
+VAGUE = {"a couple": 2, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3, "several": 4}
+"""Counts that name no number: read as this many, about."""
+AMOUNTS = {word: number for number, word in enumerate(lexicon.NUMBERS)} | {"a": 1, "an": 1} | VAGUE
 SPREAD = {"minute": (0.02, 0.04), "hour": (0.04, 0.08), "day": (0, 2), "week": (3, 5), "fortnight": (3, 5),
           "month": (15, 23), "quarter": (45, 68), "year": (183, 274)}  # fmt: skip
 """Days on both sides of a count of units: as it stands, and after "about"."""
 UNIT_DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "night": 1, "morning": 1, "evening": 1, "week": 7,
              "weekend": 7, "fortnight": 14, "month": 30, "quarter": 91, "year": 365}  # fmt: skip
-PARTS = {"early": (0, 1), "beginning": (0, 1), "start": (0, 1), "mid": (1, 2), "middle": (1, 2), "late": (2, 3),
-         "end": (2, 3), "first half": (0, 1.5), "second half": (1.5, 3)}  # fmt: skip
-"""Parts of a period: from and to, in thirds of it."""
 
 
 def midnight(at: datetime) -> datetime:
@@ -67,20 +62,15 @@ def latest(spans: list[Span | None], now: datetime, *, is_over: bool = False) ->
     return max((span for span in spans if span and span[1 if is_over else 0] <= now), default=None)
 
 
-def counted(count: str, *, is_half_more: bool = False) -> tuple[float, float]:
-    """Fewest and most of a count in words or digits; the same twice where it is a number."""
-    if count in VAGUE:
-        return VAGUE[count]
-    number = int(count) if count.isdecimal() else AMOUNTS[count]
-    return number + 0.5 * is_half_more, number + 0.5 * is_half_more
+def counted(count: str) -> int:
+    """A count in words or digits."""
+    return int(count) if count.isdecimal() else AMOUNTS[count]
 
 
-def units_back(now: datetime, count: float, unit: str) -> datetime | None:
+def units_back(now: datetime, count: int, unit: str) -> datetime | None:
     """The moment `count` units before; months and years by the calendar. None before the year 1."""
-    length = {"month": 1, "quarter": 3, "year": 12}.get(unit, 0) * count
+    months = {"month": 1, "quarter": 3, "year": 12}.get(unit, 0) * count
     try:
-        if length and length == int(length):
-            return shifted(now, -int(length))
-        return now - timedelta(days=UNIT_DAYS[unit] * count)
+        return shifted(now, -months) if months else now - timedelta(days=UNIT_DAYS[unit] * count)
     except (ValueError, OverflowError):
         return None

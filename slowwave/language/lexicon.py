@@ -27,21 +27,15 @@ def _by_alias(name: str) -> dict[str, str]:
 
 STOP_WORDS: Final = _set("stop_words")
 """Words that stand in nearly every text: their lists are the longest to read and tell the least."""
-THEMELESS_WORDS: Final = STOP_WORDS | _set("talk", "contractions")
-"""Words that say nothing about what a memory or a topic is about."""
 MATTERLESS_WORDS: Final = STOP_WORDS | _set("any_matter")
 """Words of a question for whatever there was."""
-PAST: Final = _words("past")
-"""Words of a question for what was so once, of several languages."""
-DECIDED: Final = _set("decided")
-"""Words of a question for what holds since it was decided, whatever its tense."""
 
 HABITS: Final = _words("habits")
 """Words of a sentence that tells a habit or a lasting state."""
 SMALL_TALK: Final = _set("small_talk")
 """Words of greetings, thanks and acknowledgements, of several languages."""
-CALLING_WORDLESS: Final = THEMELESS_WORDS | SMALL_TALK | _set("going_on")
-"""Words of a message that calls for no memory: greetings, thanks, "ok", "go on", "why?"."""
+THEMELESS_WORDS: Final = STOP_WORDS | SMALL_TALK | _set("talk", "contractions", "going_on")
+"""Words that name no subject: they mark no topic, and a message of them alone calls for no memory ("ok, go on")."""
 ANNOUNCING: Final = _words("announcing")
 PERSONAL: Final = _words("personal")
 DAY_WORDS: Final = _words("day_words")
@@ -95,14 +89,11 @@ TRADES: Final = _words("trades")
 NICKNAMES: Final = _by_alias("nicknames")
 KNOWN_AS: Final[dict[str, str]] = _LISTS["known_as"]
 KIND_SYNONYMS: Final = _by_alias("kind_synonyms")
-ASKED_KINDS: Final = _by_alias("asked_kinds")
-"""The kind of entity that a question asks for with a word ("which cities" asks for places)."""
 FOLDED_LETTERS: Final[dict[str, str]] = _LISTS["letters"]
 
 GENERAL_FOLDERS: Final = _set("general_folders")
 TRUNK_BRANCHES: Final = _set("trunk_branches")
 EVERYDAY_ERRORS: Final = _set("everyday_errors")
 CLOSED_STATES: Final = _set("closed")
-NO_SECRET: Final = _set("no_secret")
 NOTHING: Final = _set("nothing")
 """Ways in which a model says that there is nothing, in lower case."""

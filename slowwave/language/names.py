@@ -43,7 +43,6 @@ _NUMBER = r"^(.*\p{Lu}.*?)\s+\d{1,4}(?:\s*(?:LTS|lts))?$"
 """A whole number counts as a version only behind a name with a capital: Postgres 16, and not kiln 2."""
 
 _WORDS: Final = "|".join(sorted(PERSON_WORDS))
-_POSSESSOR: Final = r"^(.+?)['’]s? "
 _PRONOUN: Final = r"(?i)^(?:his|her|their) "
 
 NO_SAME = pl.DataFrame(schema=dict.fromkeys([*OWNER, "plain", "called"], pl.String))
@@ -144,11 +143,6 @@ def is_description(name: pl.Expr) -> pl.Expr:
 def is_relative(name: pl.Expr) -> pl.Expr:
     """Return whether a description is "her friend" or "a friend": every memory may mean another person."""
     return name.str.contains(r"(?i)^(?:his|her|their|my|your|our|an?|some|another|one) ")
-
-
-def possessor(name: pl.Expr) -> pl.Expr:
-    """The person whose relation is described: Evan in Evan's wife; null where nobody is named."""
-    return name.str.extract(_POSSESSOR)
 
 
 def with_possessor(name: pl.Expr, person: pl.Expr) -> pl.Expr:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from slowwave.language.lexicon import ASKED_KINDS, CALLING_WORDLESS, MATTERLESS_WORDS, STOP_WORDS
+from slowwave.language.lexicon import MATTERLESS_WORDS, STOP_WORDS, THEMELESS_WORDS
 
 QUERY_WORDS = 64
 """Most different words of a question in a full-text search."""
@@ -25,12 +25,6 @@ def telling_words(text: str, *, most: int) -> str:
     return " ".join((telling or words)[:most])
 
 
-def asked_kinds(text: str) -> str:
-    """The kinds of entities that a question asks for ("which cities": place), once each; "" where it asks for none."""
-    kinds = (ASKED_KINDS.get(word, "") for word in _WORD.findall(text.lower()))
-    return " ".join(dict.fromkeys(kind for kind in kinds if kind))
-
-
 def plain_words(text: str) -> frozenset[str]:
     """The words of a text, lower case."""
     return _words_of(text) if len(text) <= STATEMENT_CHARACTERS else _words_of.__wrapped__(text)
@@ -48,7 +42,7 @@ def names_a_thing(text: str) -> bool:
 
 def calls_for_nothing(text: str) -> bool:
     """Return whether a message only greets, thanks or tells to go on ("ok", "go on", "continue with the next step")."""
-    return plain_words(text) <= CALLING_WORDLESS
+    return plain_words(text) <= THEMELESS_WORDS
 
 
 def is_repeated(text: str, other: str) -> bool:

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Collection
-from functools import lru_cache
 from pathlib import PurePosixPath
 
 from slowwave.language.lexicon import EVERYDAY_ERRORS, GENERAL_FOLDERS, STOP_WORDS, TRUNK_BRANCHES
 from slowwave.language.query_words import plain_words
+from slowwave.language.terms import terms_of_words, word_terms
 
 ERROR_CHARACTERS = 1_500
 """Most characters of an error that are compared, from its two ends: tracebacks name the error first or last."""
@@ -20,11 +20,7 @@ SAME_ERROR = 0.5
 _PATH_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_./\\@~-"
 FEW_WORDS = 2
 
-STEMMED = 4
-"""Words of so many letters may have an ending that does not count."""
-
 _WORD = re.compile(r"[^\W_]+")
-_ENDING = re.compile(r"(?:ings?|ed|es|e|s)$")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BRANCH_PREFIX = re.compile(
     r"^(?:feat|feature|fix|bugfix|hotfix|chore|refactor|docs|test|tests|release|user|users|wip)[/_-]",
@@ -132,17 +128,11 @@ def fix_cue(text: str) -> float:
 
 
 def holds_words(text: str, words: Collection[str]) -> float:
-    """Share of the words that a text holds, 0..1; a plural or another ending of a longer word counts as the word."""
+    """Share of the words that a text holds, 0..1; words of one stem are one word."""
     if not words:
         return 0.0
-    said = set(map(stem, plain_words(text)))
-    return sum(stem(word) in said for word in words) / len(words)
-
-
-@lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
-    """A word without its ending, where it is long enough to have one."""
-    return _ENDING.sub("", word) if len(word) >= STEMMED else word
+    said = terms_of_words(plain_words(text))
+    return sum(said.issuperset(word_terms(word)) for word in words) / len(words)
 
 
 def _parts(path: str) -> list[str]:

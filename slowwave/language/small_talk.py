@@ -1,4 +1,4 @@
-"""Plain rules that tell small talk from what may be remembered, as columns: what neither rule knows is asked about."""
+"""Plain rules for turns that are surely small talk, as a column; about all others a model is asked."""
 
 from typing import Final
 
@@ -14,9 +14,7 @@ from slowwave.language.lexicon import (
     TENS,
     WEEKDAYS,
 )
-
-LONG_TURN = 25
-"""Words from which a turn is not looked at closer: nobody says so much and nothing."""
+from slowwave.language.text import straight_text
 
 STATEMENT = 6
 """Words of a turn in which somebody speaks of themselves, or names something, and says something of it."""
@@ -34,29 +32,15 @@ _NAME = r"[\p{L}\p{N},;:'’)-]\s+\p{Lu}[\p{L}\p{N}-]+"
 _ANNOUNCES = rf"^(?:{'|'.join(ANNOUNCING)})\b"
 
 
-def is_telling(text: pl.Expr) -> pl.Expr:
-    """Return whether a turn is worth a closer look in any case.
-
-    It is long, holds a number, a date or a path, or is of some words and names or concerns somebody.
-    """
-    plain = _plain(text)
-    count = _words(plain).list.len()
-    is_about = plain.str.contains(_PERSON) | text.str.contains(_NAME)
-    is_exact = plain.str.contains(_NUMBER) | plain.str.contains(_DATE) | text.str.contains(_PATH)
-    return ((count >= LONG_TURN) | is_exact | (is_about & (count >= STATEMENT))).fill_null(value=False)
-
-
 def is_small_talk(text: pl.Expr) -> pl.Expr:
-    """Return whether a turn surely holds nothing: greetings, thanks, acknowledgements, the next step announced."""
-    plain = _plain(text)
-    rest = _words(plain).list.set_difference(sorted(SMALL_TALK))
-    is_announcement = plain.str.contains(_ANNOUNCES) & (_words(plain).list.len() <= ANNOUNCEMENT)
-    return (rest.list.len() == 0) | (is_announcement & ~is_telling(text))
+    """Return whether a turn surely holds nothing: greetings, thanks, acknowledgements, the next step announced.
 
-
-def _plain(text: pl.Expr) -> pl.Expr:
-    return text.str.to_lowercase().str.replace_all("’", "'").str.strip_chars()
-
-
-def _words(plain: pl.Expr) -> pl.Expr:
-    return plain.str.extract_all(_LETTERS)
+    An announcement with a number, a date or a path, or of some words that name or concern somebody, may hold something.
+    """
+    plain = straight_text(text).str.strip_chars()
+    said = plain.str.extract_all(_LETTERS)
+    count = said.list.len()
+    is_exact = plain.str.contains(_NUMBER) | plain.str.contains(_DATE) | text.str.contains(_PATH)
+    is_about = (plain.str.contains(_PERSON) | text.str.contains(_NAME)) & (count >= STATEMENT)
+    is_announcement = plain.str.contains(_ANNOUNCES) & (count <= ANNOUNCEMENT) & ~is_exact & ~is_about
+    return (said.list.set_difference(sorted(SMALL_TALK)).list.len() == 0) | is_announcement

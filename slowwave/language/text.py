@@ -9,7 +9,6 @@ from slowwave.language.lexicon import (
     HABITS,
     MONTHS,
     NUMBERS,
-    STOP_WORDS,
     TENS,
     WEEKDAYS,
 )
@@ -39,6 +38,11 @@ def token_count(text: pl.Expr) -> pl.Expr:
     return (text.str.len_chars() / CHARACTERS_A_TOKEN).ceil().cast(pl.Int64).clip(lower_bound=1)
 
 
+def straight_text(text: pl.Expr) -> pl.Expr:
+    """Lower case, with the apostrophe of a keyboard."""
+    return text.str.to_lowercase().str.replace_all("’", "'")
+
+
 def plain_value(text: pl.Expr) -> pl.Expr:
     """Values as they are compared: their signs count (C is not C++), their case and blanks do not."""
     return text.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars(" .")
@@ -62,14 +66,9 @@ def days_and_months(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.extract_all(_MONTH_OR_DAY).list.unique().list.sort()
 
 
-def _lower(text: pl.Expr) -> pl.Expr:
-    """Lower case, with the apostrophe of a keyboard."""
-    return text.str.to_lowercase().str.replace_all("’", "'")
-
-
 def is_negated(text: pl.Expr) -> pl.Expr:
     """Return whether a text denies something."""
-    return _lower(text).str.contains(_NEGATION)
+    return straight_text(text).str.contains(_NEGATION)
 
 
 def without_telling_date(text: pl.Expr, told_at: pl.Expr) -> pl.Expr:
@@ -88,7 +87,7 @@ def without_telling_date(text: pl.Expr, told_at: pl.Expr) -> pl.Expr:
         bare = bare.str.split(form.fill_null(_NO_DATE)).list.join(
             ""
         )  # replace_all takes one pattern for all rows
-    is_lasting = _lower(text).str.contains(rf"\b(?:as of|{'|'.join(HABITS)})\b")
+    is_lasting = straight_text(text).str.contains(rf"\b(?:as of|{'|'.join(HABITS)})\b")
     return pl.when(is_lasting.fill_null(value=False)).then(bare).otherwise(text)
 
 
@@ -115,18 +114,6 @@ def names(text: pl.Expr) -> pl.Expr:
 def normalized(text: pl.Expr) -> pl.Expr:
     """Lower case, one blank between words: the form in which subjects and attributes are compared."""
     return text.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars()
-
-
-def telling_words(text: pl.Expr) -> pl.Expr:
-    """Different words of a text that carry its meaning, cut to their first six letters (near to a stem), sorted."""
-    return (
-        normalized(text)
-        .str.split(" ")
-        .list.set_difference(sorted(STOP_WORDS | {""}))
-        .list.eval(pl.element().str.head(6))
-        .list.unique()
-        .list.sort()
-    )
 
 
 def full_text_queries(texts: pl.Series, *, whole: int, most: int) -> list[str]:

@@ -1,8 +1,8 @@
-"""The forms in which English names a time: what each looks like, and how it is counted.
+"""The forms in which English names a time: what each looks like, how it is counted, and the period at one place.
 
 Some forms are a time only after a preposition ("in May" is one, "it may" is none). "N units ago" is the day N units
-back, wider by half a unit on both sides (`SPREAD`), and by three quarters of one after "about"; "a couple", "a few"
-and "several" are the counts in `VAGUE`. Where a filter asks (`exact`), it is that day alone.
+back, wider by half a unit on both sides (`SPREAD`), and by three quarters of one after "about" and for "a couple",
+"a few" and "several" (`VAGUE`). If a filter asks (`exact`), it is that day alone.
 """
 
 import re
@@ -50,7 +50,7 @@ _DAY_NAME = rf"(?:{'|'.join(WEEKDAYS)}),?\s+"
 _FULL_YEAR = r"(?P<year>[12]\d{3})(?!\d)"
 _YEAR = rf"(?:(?:,?\s+|\s*,\s*)(?:of\s+)?(?:the\s+year\s+)?(?:{_FULL_YEAR}|(?P<year_word>last|this)\s+year))"
 _NTH = r"(?P<nth>st|[nr]d|th)?(?!\d)"
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted([*AMOUNTS, *VAGUE], key=len, reverse=True))})"
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(AMOUNTS, key=len, reverse=True))})"
 _UNIT = rf"(?P<unit>{'|'.join(SPREAD)})s?"
 ABOUT = r"(?:(?P<about>about|around|roughly|approximately|almost|nearly|some|over|more\s+than|maybe)\s+)?"
 COUNTED = rf"{ABOUT}{_COUNT}\s+{_UNIT}"
@@ -241,19 +241,24 @@ def _weekday(asked: Asked) -> Found:
     return (day, day + DAY), "relative", CLEAR if which or week else _LEADS_OF_DAYS
 
 
+def spread(unit: str, counted_match: re.Match[str]) -> timedelta:
+    """The time on both sides of a count of units (a match of `COUNTED`)."""
+    is_vague = bool(counted_match["about"]) or " ".join(counted_match["count"].lower().split()) in VAGUE
+    return timedelta(days=SPREAD[unit][is_vague])
+
+
 def _ago(asked: Asked) -> Found:
     unit = asked.word("unit")
-    fewest, most = counted(asked.word("count"), is_half_more=bool(asked.word("half")))
-    early, late = units_back(asked.now, most, unit), units_back(asked.now, fewest, unit)
-    if early is None or late is None or early.year <= 1:
+    start = units_back(asked.now, counted(asked.word("count")), unit)
+    if start is None or start.year <= 1:
         return None, "relative", CLEAR
-    if unit in ("minute", "hour"):
-        aside = timedelta(days=SPREAD[unit][bool(asked.word("about"))])
-        return ((early, early + timedelta.resolution) if asked.exact
-                else (early - aside, min(late + aside, asked.now))), "relative", CLEAR  # fmt: skip
-    aside = DAY * (0 if asked.exact else SPREAD[unit][bool(asked.word("about"))])
-    end = midnight(late) + DAY + aside
-    return (midnight(early) - aside, end if asked.exact else min(end, asked.now)), "relative", CLEAR
+    length = timedelta.resolution
+    if unit not in ("minute", "hour"):
+        start, length = midnight(start), DAY
+    if asked.exact:
+        return (start, start + length), "relative", CLEAR
+    aside = spread(unit, asked.match)
+    return (start - aside, min(start + length + aside, asked.now)), "relative", CLEAR
 
 
 def _rolling(asked: Asked) -> Found:
@@ -261,7 +266,7 @@ def _rolling(asked: Asked) -> Found:
     if _OWN.search(asked.match.string[: asked.match.start()]):
         return None, "relative", CLEAR
     count, unit = asked.word("count"), asked.word("unit")
-    start = units_back(asked.now, counted(count)[1] if count else 1, unit)
+    start = units_back(asked.now, counted(count) if count else 1, unit)
     if start is not None and unit not in ("minute", "hour"):
         start = midnight(start)
     return (start, asked.now) if start else None, "relative", CLEAR if count else _LEADS_OF_ROLLING
@@ -291,8 +296,45 @@ _FORMS: tuple[tuple[str, Read], ...] = (
     (r"(?P<day>(?:the\s+)?day\s+before\s+yesterday|last\s+(?:night|evening)|yesterday|tomorrow|today|tonight|"
      r"this(?=\s+(?:morning|afternoon|evening)))(?:\s+(?:morning|afternoon|evening|night))?", _day_word),
     (rf"(?:{_WHICH})?{_WEEKDAY}(?:,?\s+(?:of\s+)?(?P<week>last|this|next)\s+week)?", _weekday),
-    (rf"{COUNTED}(?P<half>\s+and\s+a\s+half)?\s+(?:ago|back)", _ago),
+    (rf"{COUNTED}\s+(?:ago|back)", _ago),
     (rf"(?:the\s+)?(?:last|past|previous)\s+{_COUNT}\s+{_UNIT}{_OF_OTHER}", _rolling),
     (rf"the\s+(?:last|past)\s+{_UNIT}{_OF_OTHER}", _rolling),
 )  # fmt: skip
 FORMS = tuple((pattern(form + r"(?!\w)", re.I | re.A), read) for form, read in _FORMS)
+_GOES_ON = re.compile(r"[-_]\w")
+_GOES_ON_AFTER_DIGIT = re.compile(r"[-_./:]\w")
+
+
+@dataclass(frozen=True)
+class Period:
+    """A period [start, end) in UTC that words name; `until` is the position past their last character."""
+
+    start: datetime
+    end: datetime
+    until: int
+    kind: Kind
+
+
+def read_period(
+    text: str, position: int, *, now: datetime, lead: str | None = None, exact: bool = False
+) -> Period | None:
+    """The period that is named at a position of a text, by the form that takes most of it; None if none is.
+
+    `lead` is the preposition before it, in lower case and empty if there is none: it decides for words that are a
+    time only after one. With None any form is taken. `now` is in UTC; with `exact` nothing is widened.
+    """
+    best: Period | None = None
+    for form, read in FORMS:
+        match = form.match(text, position)
+        if match is None or (best and match.end() < best.until) or _goes_on(text, match.end()):
+            continue
+        span, kind, leads = read(Asked(match, now, exact))
+        if span is not None and span[0] < span[1] and (lead is None or not leads or lead in leads):
+            best = Period(*span, match.end(), kind)
+    return best
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Return whether the word goes on past what was read: a file's name, a version, a letter of another script."""
+    joined = _GOES_ON_AFTER_DIGIT if text[end - 1].isdecimal() else _GOES_ON
+    return joined.match(text, end) is not None or text[end : end + 1].isalnum()

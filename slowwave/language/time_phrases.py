@@ -1,34 +1,28 @@
-"""The times that filters and questions name, and events that stand for a time.
+"""The times that filters and questions name.
 
 A filter is the text that a user writes after `--after`, `--before` or `--as-of`, and must be understood. A question
 is read only where it surely names a time: a wrong range hides the right memory, none at all costs a little ranking.
-An event ("two weeks before the launch") is given back as words and an offset, since only the memory knows when it
-was. Nothing here reads a clock: `now` is an argument.
+Time is counted from now or from a date, and from no event ("before the launch"): only the memory knows when that was.
+Nothing here reads a clock: `now` is an argument.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from slowwave.deferred import pattern
 from slowwave.errors import InputError
-from slowwave.language.calendar_words import DAY, MONTH_NUMBERS, PARTS, SPREAD, UNIT_DAYS, counted, midnight
-from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, ORDINALS, SINCE, UNTIL, WEEKDAYS
-from slowwave.language.periods import Period, read_period
-from slowwave.language.time_forms import COUNTED, LEADS_OF_BORDERS
-from slowwave.schemas.moments import is_unknown
+from slowwave.language.calendar_words import DAY, UNIT_DAYS, counted, midnight
+from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, SINCE, UNTIL, WEEKDAYS
+from slowwave.language.time_forms import COUNTED, LEADS_OF_BORDERS, Period, read_period, spread
 
 Use = Literal["after", "before", "as_of", "since"]
 LONGEST_QUESTION = 2_000
 """Characters of a question that are read; a longer one is a pasted document."""
-LONGEST_ANCHOR = 120
+LONGEST_FILTER = 120
 _PAIR_RANK = 4
-_WEEK = DAY * 7
-_AHEAD = DAY * 180
-"""Longest time from the moment of telling to a day that is named without a year."""
-_ANY_DAY = datetime(2000, 6, 15, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -40,39 +34,17 @@ class TimeRange:
     text: str
 
 
-@dataclass(frozen=True)
-class Offset:
-    """A range [start, end) counted from the beginning of an event's day; None is an open side."""
-
-    start: timedelta | None
-    end: timedelta | None
-
-
-class Anchored(NamedTuple):
-    """An event from which a question counts, how far from it, and the words that say how far ("two weeks before")."""
-
-    event: str
-    offset: Offset
-    distance: str
-
-
 _LEADS = INSIDE | LEADS_OF_BORDERS | {"on", "at", "for", "from", "by"}
 _LEAD_WORDS = "|".join(sorted(_LEADS, key=len, reverse=True)).replace(" ", r"\s+")
+_PART = r"(?:beginning|start|middle|(?:first|second)\s+(?:half|week))\s+of"
+"""A part of a period is read as the whole of it."""
 _LEAD = pattern(
-    rf"(?:(?P<lead>{_LEAD_WORDS})\s+(?:(?:the\s+)?(?:month|year)\s+(?:of\s+)?(?=\w))?)?(?P<rest>\w)",
+    rf"(?:(?P<lead>{_LEAD_WORDS})\s+(?:(?:the\s+)?(?:(?:month|year)(?:\s+of)?|{_PART})\s+(?=\w))?)?(?P<rest>\w)",
     re.I | re.A,
 )
-_DIGIT = pattern(r"\d")
 _WORD = pattern(r"(?<![\w./@#:\\-])(?=[A-Za-z0-9])[^\W_]+")
-_DAY_BEGINS = pattern(
-    rf"(?<![\w./@#:\\-])(?=\d|(?:the\b|last\b|{'|'.join([*PARTS, *WEEKDAYS, *MONTH_NUMBERS, *ORDINALS])})"
-    r"(?s:.){0,60}?\d)",
-    re.I | re.A,
-)
-"""The places where a date of one day may begin: its first word, with a digit behind it."""
 _TO = pattern(r"\s*(?:\b(?P<word>and|to|until|till|through)\b|[–—]|\s-\s)\s*", re.I | re.A)
 _POSSESSIVE = pattern(r"['’]s?(?!\w)")
-_END_OF = pattern(r"(?:the\s+)?end\s+of\b", re.I | re.A)
 _ONWARDS = pattern(r"\s+(?:on|onwards?)\b(?!\s+(?:the|a|an)\b)", re.I | re.A)
 _QUOTED = pattern(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|`[^`\n]{1,200}`")
 
@@ -93,7 +65,7 @@ def time_of_filter(word: str, *, use: Use, now: datetime) -> datetime:
     text = " ".join(re.sub(r"(?<!\d)-|-(?!\d)|_", " ", word).split())
     if text.lower() == "now":
         return now
-    found = None if len(text) > LONGEST_ANCHOR else read_period(text, 0, now=now, exact=True)
+    found = None if len(text) > LONGEST_FILTER else read_period(text, 0, now=now, exact=True)
     if found is None or found.until != len(text):
         raise InputError(
             f"{use}: {word[:40]!r} is no time. Write a date (2026-05-01), a month (2026-05), or words such as "
@@ -148,13 +120,12 @@ def _range_at(text: str, position: int, question: str, now: datetime) -> tuple[i
     if sure is None or (lead == "between" and " and " not in text[position : sure.until]):
         return None
     rank = {"full": 1, "yearless": 2, "relative": 2}[sure.kind] + 2 * (sure.kind == "full" and bool(lead))
-    is_end = _END_OF.match(text, rest) is not None
-    side = _sided(lead, sure, is_end=is_end, follows=text[sure.until :], now=now)
+    side = _sided(lead, sure, follows=text[sure.until :], now=now)
     return rank, TimeRange(*side, question[position : sure.until]), sure.until
 
 
 def _sided(
-    lead: str, period: Period, *, is_end: bool, follows: str, now: datetime
+    lead: str, period: Period, *, follows: str, now: datetime
 ) -> tuple[datetime | None, datetime | None]:
     """Start and end of a period after its preposition is counted in."""
     if _POSSESSIVE.match(follows):
@@ -163,7 +134,7 @@ def _sided(
         return period.start, None
     if lead in AFTER:
         return period.end, None
-    if lead in UNTIL or (lead in BEFORE and is_end):
+    if lead in UNTIL:
         return None, period.end
     if lead in BEFORE:
         return None, period.start
@@ -191,128 +162,38 @@ def _second(
     return (first, last) if first.start < last.end and first.until <= to.start() else None
 
 
-_UNIT_NAMES = "|".join([*WEEKDAYS, *UNIT_DAYS])
-_SIDE = r"(?P<side>before|prior\s+to|after|following|later\s+than)"
-_ANCHORED = pattern(
-    rf"(?<![\w-])(?:{COUNTED}\s+{_SIDE}"
-    rf"|(?:the|a|last|one)\s+(?P<next>{_UNIT_NAMES})\s+(?P<next_side>before|prior\s+to|after|following)"
-    rf"|the\s+(?P<same>day|night|morning|evening|week|weekend)\s+of(?=\s+(?:the|our|my|his|her|their|your)\s)"
-    r"|(?P<close>(?:right|just|immediately|shortly|soon|directly|straight)\s+)?(?P<open>before|after|since|until))\s+",
+_UNITS = "|".join([*WEEKDAYS, *UNIT_DAYS])
+_DISTANCE = pattern(
+    rf"(?<![\w-])(?:{COUNTED}|(?:the|a|last|one)\s+(?P<next>{_UNITS}))\s+"
+    r"(?:(?P<before>before|prior\s+to)|after|following)\s+",
     re.I | re.A,
 )
-_NO_EVENT = pattern(
-    r"(?:all|long|that|this|then|it|hours|which|what|who|whom|how|and|or|me|you|him|them|us|each|every|yesterday|"
-    r"today|now|dark|noon|midnight|lunch|dinner|breakfast|work|school|bed|last)(?:\s*[,.;:?!]|\s*$|\s+(?:many|much|long)\b)"
-    r"|(?:which|what|who|whom|how|and|or)\b",
-    re.I | re.A,
-)
-_VERB_OF_AFTER = pattern(r"\b(?:look(?:s|ed|ing)?|named?|naming|tak(?:es?|ing)|took|ask(?:s|ed|ing)?|call(?:ed)?|"
-                            r"ever|day|week|month|year|one|and)\s+$", re.I | re.A)  # fmt: skip
-_ANCHOR_END = pattern(r"[?!,;:\n]|\.(?:\s|$)", re.A)
-_MAIN_CLAUSE = pattern(
-    r"\s(?:what|who|which|how|why|where|when|did|do|does|was|were|is|are|has|have)\s", re.I | re.A
-)
-
-
-def anchored_time(question: str) -> Anchored | None:
-    """The words of the event from which a question counts, and how far from it; None where it names none.
-
-    "two weeks before the launch" is ("the launch", 17 to 10 days before it), by the rule of `periods`; "the week
-    before" is the seven days up to it, also for "the Sunday before"; "right after" is a week. A bare "before" or
-    "after" is open on that side and takes in the event's own day, on which memories are told only by the day.
-    An event that is itself a date ("before 3 June") is a time of the question, and None here.
-    """
-    text = _readable(question)
-    for match in _ANCHORED.finditer(text):
-        if match["open"] and not _opens(text, match):
-            continue
-        anchor = _anchor_words(text, question, match)
-        lead = (match["open"] or "after").lower()
-        is_date = read_period(text, match.end(), now=_ANY_DAY, lead=lead) is not None
-        if anchor and not is_date and not _NO_EVENT.match(text, match.end()):
-            return Anchored(anchor, _offset_of(match), question[match.start() : match.end()])
-    return None
-
-
-def _opens(text: str, match: re.Match[str]) -> bool:
-    """Return whether a bare before, after, since or until is about time, unlike "look after" or "since" for because."""
-    if match["open"].lower() == "since" and not text[: match.start()].strip():
-        return False
-    return _VERB_OF_AFTER.search(text, 0, match.start()) is None
-
-
-def _anchor_words(text: str, question: str, match: re.Match[str]) -> str:
-    """The event: up to a mark, and where the question begins with it, up to its main clause."""
-    stop = _ANCHOR_END.search(text, match.end())
-    end = stop.start() if stop else len(text)
-    if not re.search(r"\w+\s+\w+\s+\w", text[: match.start()]):
-        clause = _MAIN_CLAUSE.search(text, match.end(), end)
-        end = clause.start() if clause else end
-    return question[match.end() : min(end, match.end() + LONGEST_ANCHOR)].strip()
-
-
-def _is_before(match: re.Match[str]) -> bool:
-    side = match["side"] or match["next_side"] or match["open"] or ""
-    return side.lower().startswith(("before", "prior"))
-
-
-def _offset_of(match: re.Match[str]) -> Offset:
-    is_before = _is_before(match)
-    if match["count"]:
-        unit = match["unit"].lower()
-        fewest, most = counted(" ".join(match["count"].lower().split()))
-        aside = timedelta(days=SPREAD[unit][bool(match["about"])])
-        near, far = timedelta(days=int(UNIT_DAYS[unit] * fewest)), timedelta(days=int(UNIT_DAYS[unit] * most))
-        span = (-far, -near) if is_before else (near, far)
-        return Offset(span[0] - aside, span[1] + aside + DAY)
-    if match["next"]:
-        days = DAY * UNIT_DAYS.get(match["next"].lower(), 7)
-        return Offset(-days, timedelta(0)) if is_before else Offset(DAY, DAY + days)
-    if match["same"]:
-        return Offset(timedelta(0), DAY * UNIT_DAYS[match["same"].lower()])
-    if match["close"]:
-        return Offset(-_WEEK, DAY) if is_before else Offset(timedelta(0), _WEEK + DAY)
-    is_open_before = is_before or match["open"].lower() == "until"
-    return Offset(None, DAY) if is_open_before else Offset(timedelta(0), None)
 
 
 def _from_date(text: str, question: str, now: datetime) -> TimeRange | None:
-    """A range counted from a date, such as "the week before 16 November 2023"."""
-    for match in _ANCHORED.finditer(text):
-        if match["open"] and not match["close"]:
-            continue
-        period = read_period(text, match.end(), now=now, lead="after")
-        if period is None:
-            continue
-        at = period.start if match["same"] or _is_before(match) else period.end - timedelta.resolution
-        return resolve_anchor(_offset_of(match), at, text=question[match.start() : period.until])
+    """A range counted from a date: "two weeks before 16 November 2023", and "the week before" is up to that day.
+
+    "The Sunday before" is the seven days before, too.
+    """
+    for match in _DISTANCE.finditer(text):
+        date = read_period(text, match.end(), now=now, lead="after")
+        if date is not None:
+            with suppress(OverflowError):  # beyond the calendar
+                nearest, farthest = _away(match)
+                day = midnight(date.start if match["before"] else date.end - timedelta.resolution)
+                sides = (
+                    (day - farthest, day + DAY - nearest)
+                    if match["before"]
+                    else (day + nearest, day + DAY + farthest)
+                )
+                return TimeRange(*sides, question[match.start() : date.until])
     return None
 
 
-@lru_cache(maxsize=5_000)  # a question about a time asks it of the same memories twice
-def day_told(text: str, *, at: datetime) -> datetime | None:
-    """The beginning of the one day that a memory of the moment `at` tells something of; None where it names none.
-
-    Of a memory of an unknown moment nothing can be counted from that, and only a date with its year tells a day.
-
-    "The regatta is on Saturday 18 July", told on the 8th or the 21st, tells of 18 July.
-    """
-    days: dict[str, datetime] = {}
-    for begin in _DAY_BEGINS.finditer(text[:LONGEST_QUESTION]):
-        found = read_period(text, begin.start(), now=at + _AHEAD)
-        if found and found.end - found.start <= DAY and _DIGIT.search(text, begin.start(), found.until):
-            days.setdefault(found.kind, found.start)
-    return days.get("full", None if is_unknown(at) else days.get("yearless"))
-
-
-def resolve_anchor(offset: Offset, at: datetime, *, text: str = "") -> TimeRange:
-    """The range that an offset means from an event at `at`; a side beyond the calendar is open."""
-    day = midnight(at.astimezone(UTC))
-    return TimeRange(_moved(day, offset.start), _moved(day, offset.end), text)
-
-
-def _moved(day: datetime, by: timedelta | None) -> datetime | None:
-    try:
-        return None if by is None else day + by
-    except OverflowError:
-        return None
+def _away(match: re.Match[str]) -> tuple[timedelta, timedelta]:
+    """The distance in days from a date's day that words name, at least and at most."""
+    if match["next"]:
+        return DAY, max(DAY * UNIT_DAYS.get(match["next"].lower(), 7), DAY)
+    unit = match["unit"].lower()
+    days = DAY * int(UNIT_DAYS[unit] * counted(" ".join(match["count"].lower().split())))
+    return days - spread(unit, match), days + spread(unit, match)

@@ -8,7 +8,7 @@ on it, and the messages that sound most like cause and fix.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from slowwave.excerpts import asked_words
+from slowwave.language.excerpt import asked_words
 from slowwave.language.query_words import telling_words
 from slowwave.language.signals import (
     SAME_ERROR,

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from slowwave.excerpts.units import units_of
+from slowwave.language.terms import held_terms
+from slowwave.language.units import units_of
 from slowwave.models.page_lines import page_line
 from slowwave.recall.recalled import Recalled, TopicUnit
 from slowwave.recall.render import LEAD_CHARACTERS, SENTENCE_COVERAGE, lead_forms, said_mark, said_text
@@ -11,7 +12,6 @@ from slowwave.recall.said import Said
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store.terms import held_terms
 
 DISPUTE_SHARE = 0.9
 """An undecided pair leads where its score is this share of the best one's: nothing else may be read as settled."""

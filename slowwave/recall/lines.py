@@ -8,7 +8,7 @@ from datetime import datetime
 from slowwave.language.lexicon import DENIALS, STOP_WORDS
 from slowwave.language.query_words import plain_words
 from slowwave.language.sentences import straight
-from slowwave.language.signals import stem
+from slowwave.language.terms import terms_of_words
 from slowwave.models.page_lines import page_line
 from slowwave.recall.lead import answering_sentence, is_raw, leading
 from slowwave.recall.page import day_heading
@@ -146,7 +146,7 @@ def without_repeats(units: Sequence[Unit]) -> list[Unit]:
     A memory holds another with nine tenths of its telling words and all of its numbers and denials.
     """
     texts = [straight(" ".join((unit.row["content"], *(unit.row["steps"] or ())))) for unit in units]
-    words = [{stem(word) for word in plain_words(text) - STOP_WORDS} for text in texts]
+    words = [terms_of_words(plain_words(text) - STOP_WORDS) for text in texts]
     hard = [(frozenset(_NUMBER.findall(text)), _DENIAL.search(text) is not None) for text in texts]
     holder: dict[int, int] = {}
     for poorer, richer in _contained(words):
@@ -163,7 +163,7 @@ def without_repeats(units: Sequence[Unit]) -> list[Unit]:
     return sorted(kept, key=lambda unit: (-unit.score, unit.cell_id))
 
 
-def _contained(words: Sequence[set[str]]) -> list[tuple[int, int]]:
+def _contained(words: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
     """Pairs of places: the words of the first are in the second, which has more, or as many and comes first."""
     bit_of = {word: 1 << place for place, word in enumerate(sorted(set().union(*words)))}
     whole = [sum(bit_of[word] for word in named) for named in words]

@@ -7,36 +7,22 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from slowwave.language.intents import EXEMPLARS, intent_by_vectors, intent_by_words
-from slowwave.language.query_words import QUERY_WORDS, names_a_thing, plain_words, telling_words
-from slowwave.language.time_phrases import (
-    TimeRange,
-    anchored_time,
-    day_told,
-    resolve_anchor,
-    time_of_question,
-)
+from slowwave.language.intents import intent_by_words
+from slowwave.language.query_words import QUERY_WORDS, names_a_thing, telling_words
+from slowwave.language.terms import distinct_terms
+from slowwave.language.time_phrases import TimeRange, time_of_question
 from slowwave.models.embed.relevance import Relevance, Vectors
 from slowwave.recall.conditions import cell_condition, scope_condition
-from slowwave.recall.episodes import without_episodes
 from slowwave.recall.graph import SAID_MOST, cells_naming, cells_saying
 from slowwave.recall.reader import Reader
-from slowwave.schemas.moments import is_unknown
 from slowwave.schemas.search import Filters, Intent
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.tree import Settings
-from slowwave.store import Expr, Query, Row, RowsQuery, Store, TextQuery, col
+from slowwave.store import Expr, Query, Row, RowsQuery, Store, col
 from slowwave.store.chains import STAND
-from slowwave.store.terms import distinct_terms
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """From here on calendars can be counted back."""
-
-EVENT_MEMORIES = 3
-"""Memories among which the day of an event is looked for."""
-
-INTENT_MARGIN = 0.15
-"""Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
 
 
 FEW_MESSAGES = 10
@@ -177,7 +163,7 @@ def understand(
 ) -> Question:
     """The question as the tiers take it; a time that it names counts from `filters.as_of` where that is given."""
     embedder = reader.embedder
-    time = _time_asked(reader, store, query, filters, now=max(filters.as_of or now, EARLIEST))
+    time = _time_asked(query, now=max(filters.as_of or now, EARLIEST))
     words = telling_words(time.words or query, most=QUERY_WORDS)
     terms = distinct_terms(words)
     return Question(
@@ -194,7 +180,7 @@ def understand(
         where=_findable(reader, store, filters),
         period=time.period,
         is_about_time=time.period is not None and not names_a_thing(time.rest),
-        intent=_intent(reader, query, vector),
+        intent=intent_by_words(query),
         now=now,
     )
 
@@ -210,16 +196,6 @@ def _weights(store: Store, terms: Sequence[str]) -> tuple[float, ...]:
     return tuple((count * rarity + FEW_MESSAGES * mean) / (count + FEW_MESSAGES) for rarity in rarities)
 
 
-def _intent(reader: Reader, query: str, vector: Vectors | None) -> Intent:
-    """The intent by question words; without one by exemplars in the embedder's space."""
-    intent = intent_by_words(query)
-    exemplars = reader.exemplar_vectors() if intent == "general" and vector is not None else None
-    if exemplars is None or vector is None:
-        return intent
-    intents = [intent for intent, texts in EXEMPLARS.items() for _ in texts]
-    return intent_by_vectors(vector, exemplars, intents, margin=INTENT_MARGIN) or "general"
-
-
 class _Time(NamedTuple):
     """A time that a question names, what it says beside it, and what of the question full text looks for."""
 
@@ -228,41 +204,17 @@ class _Time(NamedTuple):
     words: str
 
 
-def _time_asked(reader: Reader, store: Store, query: str, filters: Filters, *, now: datetime) -> _Time:
-    """The time that a question names, or that lies so far from an event which memory knows.
+def _time_asked(query: str, *, now: datetime) -> _Time:
+    """The time that a question names.
 
-    What is to come was said before it came: such a time draws nothing. "Before August" is not about August, and "two
-    weeks before" about no two weeks: such words are not looked for.
+    What is to come was said before it came: such a time draws nothing. "Before August" is not about August: such words
+    are not looked for.
     """
     named = time_of_question(query, now=now)
-    if named is not None:
-        rest = query.replace(named.text, " ", 1)
-        if named.start is not None and named.start > now:
-            return _Time(None, query, query)
-        return _Time(named, rest, query if named.start is not None and named.end is not None else rest)
-    anchored = anchored_time(query)
-    if anchored is None:
+    if named is None or (named.start is not None and named.start > now):
         return _Time(None, query, query)
-    at = _day_of_event(reader, store, anchored.event, filters)
-    period = resolve_anchor(anchored.offset, at, text=anchored.distance + anchored.event) if at else None
-    rest = query.replace(anchored.distance, " ", 1)
-    return _Time(period, rest, rest)
-
-
-def _day_of_event(reader: Reader, store: Store, event: str, filters: Filters) -> datetime | None:
-    """The day of an event as the memories nearest to its words tell it, else the day on which the nearest was said."""
-    words = telling_words(event, most=QUERY_WORDS)
-    where = without_episodes(cell_condition(reader.settings.owner, filters), filters)
-    wanted = TextQuery("cells", words, EVENT_MEMORIES, where, columns=("event_time", "content"))
-    (found,) = store.find([wanted])
-    named = set(words.split())
-    told = (
-        day_told(row["content"], at=row["event_time"])
-        for row in found
-        if named <= plain_words(row["content"])
-    )
-    said = found[0]["event_time"] if found and not is_unknown(found[0]["event_time"]) else None
-    return next((day for day in told if day is not None), said)
+    rest = query.replace(named.text, " ", 1)
+    return _Time(named, rest, query if named.start is not None and named.end is not None else rest)
 
 
 def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:

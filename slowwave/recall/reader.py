@@ -11,7 +11,6 @@ from slowwave.home.lost_segments import loss_note, lost_segments, waiting_segmen
 from slowwave.home.paths import Home
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.ingest.redact.names import safe_id
-from slowwave.language.intents import EXEMPLARS
 from slowwave.models.embed.protocol import Embedder
 from slowwave.models.embed.relevance import Vectors
 from slowwave.schemas.refusals import clean_text
@@ -50,7 +49,6 @@ class Reader:
     """Projects that were found in the store."""
     _stood_in: set[str] = field(default_factory=set, init=False, repr=False)
     """Projects of folders that were asked for, and new ones: they are known though nothing is recorded in them yet."""
-    _exemplars: Vectors | None = field(default=None, repr=False)
     _whole: "Reader | None" = field(default=None, repr=False)
     """The reader that this one is a view of, from within a project."""
 
@@ -161,7 +159,6 @@ class Reader:
                 fresh.store.show_as(self.store)
             self.store, self.embedder, self.note = fresh.store, fresh.embedder, fresh.note
             self.damage, self.waiting = fresh.damage, fresh.waiting
-            self._exemplars = None
         if self.store is not None:
             self.store.begin_question()
         return self.store
@@ -203,15 +200,6 @@ class Reader:
         if self.store is None and self.home.journal.segment_ids():
             return self.note or NO_STORE
         return "No memory yet"
-
-    def exemplar_vectors(self) -> Vectors | None:
-        """Vectors of the exemplar questions, (n, dims) in the order of `EXEMPLARS`; made once."""
-        if self._whole is not None:
-            return self._whole.exemplar_vectors()
-        if self._exemplars is None and self.embedder is not None:
-            texts = [text for exemplars in EXEMPLARS.values() for text in exemplars]
-            self._exemplars = self.embedder.embed_documents(texts).vectors
-        return self._exemplars
 
     def vector_of(self, text: str) -> tuple[Vectors | None, str]:
         """The vector of a question, or None with the reason why this search is by words alone."""

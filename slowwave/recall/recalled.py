@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from slowwave.excerpts import Asked, asked_terms
+from slowwave.language.excerpt import Asked, asked_terms
 from slowwave.language.query_words import names_a_thing
 from slowwave.models.embed.relevance import Vectors
 from slowwave.recall.conditions import cell_condition

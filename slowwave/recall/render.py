@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from slowwave.excerpts import Asked, quoted
-from slowwave.excerpts.excerpt import Cue
-from slowwave.excerpts.units import units_of
+from slowwave.language.excerpt import Asked, Cue, quoted
+from slowwave.language.terms import held_terms
+from slowwave.language.units import units_of
 from slowwave.lifecycle.retention import days_ago
 from slowwave.models.page_lines import page_line
 from slowwave.recall.question import Question
@@ -20,7 +20,6 @@ from slowwave.schemas.moments import day_of
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Row
-from slowwave.store.terms import held_terms
 from slowwave.trust.origins import whose_of
 from slowwave.trust.own_words import is_quoted
 from slowwave.trust.speakers import speaker_of

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from slowwave.language.lexicon import CLOSED_STATES
+from slowwave.language.terms import query_terms
 from slowwave.lifecycle.values import Pair, compared_values, former_values
 from slowwave.lifecycle.walker import ends
 from slowwave.recall.conditions import as_they_stood, held
@@ -18,7 +19,6 @@ from slowwave.recall.question import Question
 from slowwave.schemas.moments import latest_of
 from slowwave.store import Row
 from slowwave.store.chains import doubted_and_both_valid
-from slowwave.store.terms import query_terms
 
 STATE_WORDS = frozenset(
     query_terms(" ".join(("open doing blocked waiting planned true false yes no", *CLOSED_STATES)))

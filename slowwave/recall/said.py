@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import exp
 
-from slowwave.excerpts.units import units_of
 from slowwave.language.query_words import telling_words
+from slowwave.language.terms import held_terms
+from slowwave.language.units import units_of
 from slowwave.lifecycle.retention import days_ago
 from slowwave.recall.gather import Gathered
 from slowwave.recall.modes import Mode
@@ -21,7 +22,6 @@ from slowwave.recall.question import Question
 from slowwave.recall.score import prior_of
 from slowwave.schemas.moments import latest_of
 from slowwave.store import Row
-from slowwave.store.terms import held_terms
 
 SALIENCE = 0.5
 """A message's, in the prior: nobody weighed it."""

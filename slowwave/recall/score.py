@@ -6,6 +6,7 @@ from typing import TypeVar, cast
 
 import polars as pl
 
+from slowwave.language.terms import held_terms, word_terms
 from slowwave.lifecycle.retention import days_ago, retention_of, unused_days_of
 from slowwave.lifecycle.task_state import task_state
 from slowwave.recall.gather import Gathered
@@ -16,7 +17,6 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.settings.reading import SearchSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Row
-from slowwave.store.terms import held_terms, word_terms
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009)."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from slowwave.errors import InputError
-from slowwave.excerpts import excerpt
+from slowwave.language.excerpt import excerpt
 from slowwave.language.intents import is_complex
 from slowwave.language.time_phrases import Use, time_of_filter
 from slowwave.models.embed.relevance import Vectors

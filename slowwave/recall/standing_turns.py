@@ -9,7 +9,7 @@ raw passages tell, what living ones hold of it stands: an edit of one point take
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from slowwave.excerpts.matter import told_in
+from slowwave.language.units import units_within
 from slowwave.recall.conditions import scope_condition
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import TurnHit
@@ -75,7 +75,7 @@ def _evidence(rows: Iterable[Row]) -> set[str]:
 
 def _told_by(passages: Sequence[Row], turn: TurnHit) -> TurnHit:
     """A turn with what living passages hold of it."""
-    told = told_in([row["content"] for row in passages if turn.turn_id in row["evidence"]], turn.content)
+    told = units_within([row["content"] for row in passages if turn.turn_id in row["evidence"]], turn.content)
     return turn if not told or told == turn.content.strip() else turn.model_copy(update={"content": told})
 
 

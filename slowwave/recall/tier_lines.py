@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from slowwave.excerpts import Asked
-from slowwave.excerpts.excerpt import Cue
+from slowwave.language.excerpt import Asked, Cue
 from slowwave.models.page_lines import page_line
 from slowwave.recall.page import line_of
 from slowwave.recall.question import Question

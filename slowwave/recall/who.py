@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from slowwave.errors import NotFoundError
-from slowwave.excerpts import quoted
+from slowwave.language.excerpt import quoted
 from slowwave.recall.entity import describe
 from slowwave.recall.lines import quote_each
 from slowwave.recall.page import line_of

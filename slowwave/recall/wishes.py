@@ -7,10 +7,10 @@ at every start: they concern every conversation and seldom share a word with its
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from slowwave.excerpts import Asked
-from slowwave.excerpts.matter import joined_units
-from slowwave.excerpts.units import units_of
+from slowwave.language.excerpt import Asked
 from slowwave.language.query_words import plain_words
+from slowwave.language.terms import terms_of_words
+from slowwave.language.units import joined_units, units_of
 from slowwave.language.wishes import WISH_WORDS, WITHDRAWAL_WORDS, is_standing, withdrawn_matters
 from slowwave.recall.conditions import turn_condition
 from slowwave.recall.question import Question
@@ -20,7 +20,6 @@ from slowwave.recall.select import Candidate
 from slowwave.recall.tier_lines import said_line
 from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.store import Row, RowsQuery, SearchQuery, col, lit
-from slowwave.store.terms import terms_of_words
 from slowwave.trust.origins import PERSON
 from slowwave.trust.own_words import parts_of
 

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from slowwave.language.terms import distinct_terms, query_terms, terms_of
 from slowwave.store.memory_vectors import hashes_with
-from slowwave.store.terms import distinct_terms, query_terms, terms_of
 
 TERM_SATURATION = 1.2
 LENGTH_SHARE = 0.75

@@ -22,13 +22,13 @@ from lancedb.query import AsyncStandardQuery, ColumnOrdering
 from lancedb.table import AsyncTable
 from numpy.typing import NDArray
 
+from slowwave.language.terms import distinct_terms, held_terms
 from slowwave.schemas.tables import KEYS, frame_schema
 from slowwave.store.conditions import Expr, col, on_disk
 from slowwave.store.damage import reading
 from slowwave.store.layout import MATCHED, arrow_schema, full_text_query
 from slowwave.store.memory_tables import MemoryTable, Row
 from slowwave.store.memory_vectors import Floats, Places
-from slowwave.store.terms import distinct_terms, held_terms
 
 QUERIES_AT_ONCE = 64
 """Of more queries some wait, so that their answers need not all be in memory."""

@@ -9,6 +9,7 @@ import polars as pl
 from pandera.typing.polars import DataFrame
 
 from slowwave.language.sentences import shortened
+from slowwave.language.text import plain_value
 from slowwave.models.answers.write import GroupsAnswer
 from slowwave.models.prompts import render
 from slowwave.models.requests import Request
@@ -19,7 +20,7 @@ from slowwave.store import col
 from slowwave.trust.origins import is_anybodys
 from tasks.ask import Answered, Model
 from tasks.cluster.cluster import Filed, KnownTopics, NewCells, living
-from tasks.cluster.names import founded_id, normalized
+from tasks.cluster.names import founded_id
 from tasks.extractive import brief
 from tasks.frames import Frame
 from tasks.step import Readable, step
@@ -102,10 +103,12 @@ def groups_of(
     cells = dict(page.select("number", "cell_id").rows())
     ids, taken = dict(shown.select("number", "topic_id").rows()), set(topics["topic_id"])
     own = living(topics).join(page.head(1), on=OWNER, how="semi").sort("topic_id", descending=True)
-    known = dict(own.select(normalized("name"), "topic_id").rows())
+    known = dict(own.select(plain_value(pl.col("name")), "topic_id").rows())
     groups = pl.DataFrame({"name": [one.name for one in said.answer.groups]}, schema={"name": pl.String})
     opened, rows = dict[str, str](), list[tuple[str, str]]()
-    for one, key in zip(said.answer.groups, groups.select(normalized("name")).to_series(), strict=True):
+    for one, key in zip(
+        said.answer.groups, groups.select(plain_value(pl.col("name"))).to_series(), strict=True
+    ):
         members = [cells[number] for number in one.memories]
         topic_id = ids[one.topic] if one.topic else known.get(key)
         if topic_id is None:

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from pandera.typing.polars import DataFrame
 
 from slowwave.home.centroids import with_vectors
+from slowwave.language.text import plain_value
 from slowwave.models.embed.protocol import Embedder
 from slowwave.schemas.tables import OWNER
 from slowwave.store import col
 from slowwave.trust.origins import surely_answered_for_first
 from tasks.ask import author_columns
 from tasks.cluster.cluster import Filed, KnownTopics, NewCells, living
-from tasks.cluster.names import UNTITLED, founded_id, marking_words, name_topics, normalized
+from tasks.cluster.names import UNTITLED, founded_id, marking_words, name_topics
 from tasks.step import Readable, step
 
 BLOCK = 4_000
@@ -60,8 +61,8 @@ def file_left_over(
     Without an embedder (`threshold` of null) names alone decide, and memories without one get no topic, as do those
     that have no vector yet.
     """
-    hinted = cells.with_columns(hint=normalized("topic_hint"), similarity=pl.lit(1.0))
-    known = living(topics).sort("topic_id").with_columns(hint=normalized("name"))
+    hinted = cells.with_columns(hint=plain_value(pl.col("topic_hint")), similarity=pl.lit(1.0))
+    known = living(topics).sort("topic_id").with_columns(hint=plain_value(pl.col("name")))
     by_name = hinted.join(known.unique([*OWNER, "hint"], keep="first"), on=[*OWNER, "hint"])
     rest = hinted.join(by_name, on="cell_id", how="anti")
     taken = set(topics["topic_id"])

@@ -7,12 +7,12 @@ import polars as pl
 from pandera.typing.polars import DataFrame
 
 from slowwave.journal.plan import Plan, rejected
-from slowwave.language.text import without_speakers
+from slowwave.language.text import plain_value, without_speakers
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.table_parts import Timestamp, nullable
 from slowwave.schemas.tables import OWNER
 from slowwave.store import Expr, col, lit
-from tasks.cluster.names import UNTITLED, normalized
+from tasks.cluster.names import UNTITLED
 from tasks.frames import Frame
 from tasks.step import Readable, step
 
@@ -102,7 +102,7 @@ def plan_merges(reader: Readable, topics: DataFrame[KnownTopics]) -> Plan:
     """Topics of one name become the largest of them, as long as one summary can still describe it."""
     most = reader.settings.topics.max_cells
     key = [*OWNER, "key"]
-    named = living(topics).with_columns(key=normalized("name")).filter(pl.col("key") != UNTITLED)
+    named = living(topics).with_columns(key=plain_value(pl.col("name"))).filter(pl.col("key") != UNTITLED)
     ordered = named.sort("cell_count", "topic_id", descending=[True, False]).with_columns(
         into=pl.col("topic_id").first().over(key), size=pl.col("cell_count").sum().over(key)
     )

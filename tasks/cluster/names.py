@@ -5,6 +5,7 @@ from collections.abc import Collection
 import polars as pl
 
 from slowwave.language.lexicon import THEMELESS_WORDS
+from slowwave.language.text import plain_value
 from slowwave.schemas.identity import stable_id
 
 UNTITLED = "untitled"
@@ -15,11 +16,6 @@ NAME_WORDS = 3
 _WORD = r"[\p{L}\p{N}][\p{L}\p{N}_'-]*"
 
 
-def normalized(column: str) -> pl.Expr:
-    """Names as they are compared; null is the empty text."""
-    return pl.col(column).str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars().fill_null("")
-
-
 def name_topics(cells: pl.DataFrame) -> pl.DataFrame:
     """A name for each topic: topic_id, name, in the order of topic_id.
 
@@ -27,7 +23,9 @@ def name_topics(cells: pl.DataFrame) -> pl.DataFrame:
     one, the words that mark the topic among the given ones; without a word, `untitled`. Ties go by the alphabet.
     """
     hints = (
-        cells.select("topic_id", hint=pl.col("topic_hint").str.strip_chars(), key=normalized("topic_hint"))
+        cells.select(
+            "topic_id", hint=pl.col("topic_hint").str.strip_chars(), key=plain_value(pl.col("topic_hint"))
+        )
         .filter(pl.col("key") != "")
         .group_by("topic_id", "key", "hint")
         .agg(times=pl.len())

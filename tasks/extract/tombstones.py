@@ -5,7 +5,8 @@ The rule is strict: what it keeps out is lost to the store, and a wrong "same" w
 
 import polars as pl
 
-from slowwave.language.text import hard_values, names, normalized, telling_words
+from slowwave.language.terms import telling_terms
+from slowwave.language.text import hard_values, names, normalized
 
 LEAST_LINE_WORDS = 3
 """A line of fewer words stands in many conversations and tells nothing of a deleted one."""
@@ -17,9 +18,9 @@ def said_again(new: str, deleted: str, *, same_words: float) -> pl.Expr:
     """Return whether the text in column `new` says the same as the one in column `deleted`.
 
     Both have the same numbers, days and negation; neither has a name that the other lacks while the other has one of
-    its own; and of all their telling words (stems, without little words) at least the share `same_words` is common.
+    its own; and of all their telling words (stems without stop words) at least the share `same_words` is common.
     """
-    one, other = telling_words(pl.col(new)), telling_words(pl.col(deleted))
+    one, other = telling_terms(pl.col(new)), telling_terms(pl.col(deleted))
     common = one.list.set_intersection(other).list.len()
     every = one.list.len() + other.list.len() - common
     named, known = names(pl.col(new)), names(pl.col(deleted))

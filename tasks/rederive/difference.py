@@ -8,13 +8,13 @@ from collections.abc import Callable
 import polars as pl
 from pandera.typing.polars import DataFrame
 
+from slowwave.language.terms import telling_terms
 from slowwave.language.text import (
     days_and_months,
     is_negated,
     normalized,
     numbers,
     plain_value,
-    telling_words,
 )
 from slowwave.schemas.derivation import CarriedEdit, ChangedMemory, DerivationDiff
 from slowwave.schemas.tables import OWNER
@@ -146,7 +146,7 @@ def _candidates(old: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
 def _described() -> list[pl.Expr]:
     text = pl.col("content")
     return [
-        telling_words(text).alias("words"),
+        telling_terms(text).alias("words"),
         numbers(text).list.concat(days_and_months(text)).alias("values"),
         is_negated(text).alias("is_negated"),
     ]

@@ -11,9 +11,9 @@ from slowwave import Memory
 from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.commands import edits
 from slowwave.errors import InputError
-from slowwave.excerpts.matter import Said, statements_on
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
+from slowwave.language.units import Spoken, statements_on
 from tests.integration.test_edits import OWNER, assert_rebuilds
 from tests.made_once import fill
 from tests.rows import NOW, row, rows
@@ -144,10 +144,10 @@ def test_an_assistants_correction_of_what_a_person_said_in_raw_talk_is_a_contrad
 )
 def test_the_statement_that_shares_most_words_is_meant_with_what_repeats_it(text, meant):
     said = [
-        Said("We'll use Postgres 15 for the app, not SQLite.", is_apart=True),
-        Said("Understood: Postgres 15, because the tablets write concurrently."),
-        Said("The dev server of the app runs on port 8011.", is_apart=True),
-        Said("I prefer short commit messages, one line, in English.", is_apart=True),
+        Spoken("We'll use Postgres 15 for the app, not SQLite.", is_apart=True),
+        Spoken("Understood: Postgres 15, because the tablets write concurrently."),
+        Spoken("The dev server of the app runs on port 8011.", is_apart=True),
+        Spoken("I prefer short commit messages, one line, in English.", is_apart=True),
     ]
     assert statements_on(said, text, lambda terms: [1.0] * len(terms)) == meant
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.excerpts import asked_words, quoted
 from slowwave.home.paths import open_home
 from slowwave.ingest.fences import strip_injected
+from slowwave.language.excerpt import asked_words, quoted
 from slowwave.language.signals import (
     branch_words,
     error_message,

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.excerpts import asked_terms, excerpt
+from slowwave.language.excerpt import asked_terms, excerpt
 
 WORDS = st.sampled_from(
     [

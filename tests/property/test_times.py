@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slowwave.errors import InputError
-from slowwave.language.time_phrases import anchored_time, resolve_anchor, time_of_filter, time_of_question
+from slowwave.language.time_phrases import time_of_filter, time_of_question
 
 NOWS = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 WORD_TEXT = (
@@ -38,8 +38,8 @@ PAST = st.one_of(
 
 
 @given(TEXTS, NOWS)
-@example("mid " * 600, datetime(2026, 1, 1, tzinfo=UTC))
-@example("the week of " * 200, datetime(2026, 1, 1, tzinfo=UTC))
+@example("two weeks before " * 400, datetime(2026, 1, 1, tzinfo=UTC))
+@example("the week before the " * 200, datetime(2026, 1, 1, tzinfo=UTC))
 @example("auguſt 2023, ３ days ago, in Ⅻ", datetime(2026, 1, 1, tzinfo=UTC))
 def test_a_question_gives_an_ordered_range_of_its_own_words_or_none(text, now):
     found = time_of_question(text, now=now)
@@ -93,15 +93,3 @@ def test_a_date_with_its_year_is_that_day_in_every_form_and_at_any_time(day, now
         assert found is not None, form
         assert (found.start, found.end) == (start, start + timedelta(days=1)), form
     assert time_of_filter(str(day), use="after", now=now) == start
-
-
-@given(TEXTS, st.datetimes(timezones=st.just(UTC)))
-@example("before the " * 500, datetime(1, 1, 1, tzinfo=UTC))
-def test_an_anchor_is_words_of_the_question_and_resolves_everywhere(text, at):
-    anchored = anchored_time(text)
-    if anchored is not None:
-        words, offset, _ = anchored
-        assert words
-        assert words in text
-        found = resolve_anchor(offset, at)
-        assert found.start is None or found.end is None or found.start < found.end

@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
-from slowwave.excerpts import Asked, asked_terms, asked_words, excerpt, quoted
-from slowwave.excerpts.units import cut_before, units_of
-from slowwave.store.terms import terms_of, word_terms
+from slowwave.language.excerpt import Asked, asked_terms, asked_words, excerpt, quoted
+from slowwave.language.terms import terms_of, word_terms
+from slowwave.language.units import cut_before, units_of
 
 NOISE = "\n".join(f"Entry {number} of the log of the day says nothing new." for number in range(40))
 

@@ -1,20 +1,16 @@
-"""What a question wants: intent by words and by vectors, depth, and the names in it."""
+"""What a question wants: intent by words, depth, and lists."""
 
 from typing import get_args
 
-import numpy as np
 import pytest
 
-from slowwave.errors import ContractError
 from slowwave.language.intents import (
     EXEMPLARS,
     Intent,
     asks_for_list,
-    intent_by_vectors,
     intent_by_words,
     is_complex,
 )
-from slowwave.language.query_words import asked_kinds
 
 INTENTS = get_args(Intent)
 ASKED: dict[str, tuple[str, ...]] = {
@@ -97,46 +93,6 @@ def test_the_exemplars_of_an_intent_are_many_different_and_mean_it():
         )
 
 
-VECTORS = np.array(
-    [[1, 0, 0], [2, 0.2, 0], [0, 1, 0], [0, 3, 0.3], [0, 0, 0], [np.nan, 1, 1]], dtype=np.float32
-)
-LABELS: list[Intent] = ["why", "why", "who", "who", "what", "what"]
-
-
-def near(vector: list[float], margin: float = 0.1) -> Intent | None:
-    return intent_by_vectors(np.array(vector, dtype=np.float32), VECTORS, LABELS, margin=margin)
-
-
-def test_the_nearest_exemplars_decide_whatever_their_lengths():
-    assert near([5, 0, 0]) == "why"
-    assert near([0, 0.01, 0]) == "who"
-
-
-def test_a_lead_below_the_margin_is_not_sure():
-    assert near([1, 1, 0]) is None
-    assert near([1, 0.9, 0], margin=0.2) is None
-    assert near([1, 0.9, 0], margin=0.01) == "why"
-
-
-def test_what_has_no_vector_is_not_sure():
-    assert near([0, 0, 0]) is None
-    assert near([np.nan, 0, 0]) is None
-    nothing = np.zeros((0, 3), dtype=np.float32)
-    assert intent_by_vectors(np.ones(3, dtype=np.float32), nothing, [], margin=0.1) is None
-
-
-def test_only_the_three_nearest_exemplars_of_an_intent_count():
-    vectors = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [1, 0.7]], dtype=np.float32)
-    labels: list[Intent] = ["why", "why", "why", "why", "why", "who"]
-    assert intent_by_vectors(np.array([1, 0], dtype=np.float32), vectors, labels, margin=0.1) == "why"
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (6, 2), (6,)])
-def test_shapes_that_do_not_belong_together_are_a_bug(shape):
-    with pytest.raises(ContractError, match=r"do not belong together"):
-        intent_by_vectors(np.ones(3, dtype=np.float32), np.ones(shape, dtype=np.float32), LABELS, margin=0.1)
-
-
 @pytest.mark.parametrize(
     "question",
     ["", "Who wrote the parser?", "What port does the proxy use?", "When did we move to Postgres?",
@@ -182,9 +138,3 @@ def test_what_joins_compares_counts_lists_supposes_or_goes_through_time_is_compl
 )
 def test_a_question_for_several_things_asks_for_a_list(question: str, is_list: bool):
     assert asks_for_list(question) is is_list
-
-
-def test_a_word_of_the_question_asks_for_a_kind_of_entity():
-    assert asked_kinds("Which cities or countries has Ines visited?") == "place"
-    assert asked_kinds("Where is the company?") == "place organization"
-    assert asked_kinds("Why is the port closed?") == ""

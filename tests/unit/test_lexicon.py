@@ -15,7 +15,7 @@ def test_a_list_holds_each_word_once_and_in_lower_case(name: str):
     assert [word for word in words if word != word.lower()] == []
 
 
-@pytest.mark.parametrize("table", ["nicknames", "kind_synonyms", "asked_kinds"])
+@pytest.mark.parametrize("table", ["nicknames", "kind_synonyms"])
 def test_an_alias_stands_for_one_word_alone(table: str):
     aliases = [alias for known in lexicon._LISTS[table].values() for alias in known.split()]
     assert len(set(aliases)) == len(aliases)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.language.terms import query_terms, terms_of
 from slowwave.store.bm25 import MOST_SEGMENTS, TextIndex
-from slowwave.store.terms import query_terms, terms_of
 
 WORDS = st.sampled_from(["ferry", "limit", "limits", "token", "Ångström", "über", "a1", ""])
 TEXTS = st.lists(st.lists(WORDS, max_size=5).map(" ".join), max_size=12)

@@ -5,15 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from slowwave.errors import InputError
-from slowwave.language.time_phrases import (
-    Offset,
-    TimeRange,
-    anchored_time,
-    day_told,
-    resolve_anchor,
-    time_of_filter,
-    time_of_question,
-)
+from slowwave.language.time_phrases import TimeRange, time_of_filter, time_of_question
 
 NOW = datetime(2026, 9, 17, 10, 30, tzinfo=UTC)
 """A Thursday."""
@@ -56,7 +48,6 @@ FILTERS = {
     "may": ("2026-05-01", "2026-06-01"),
     "monday": ("2026-09-14", "2026-09-15"),
     "7 May 2026": ("2026-05-07", "2026-05-08"),
-    "early may": ("2026-05-01", "2026-05-11"),
     "now": ("2026-09-17T10:30", "2026-09-17T10:30"),
 }
 
@@ -116,17 +107,9 @@ QUESTIONS = {
     "where were we in the summer of 2022?": ("2022-06-01", "2022-09-01"),
     "where were we during the winter?": ("2025-12-01", "2026-03-01"),
     "what happened in winter 2022": ("2022-12-01", "2023-03-01"),
-    # parts
-    "was the first half of September 2022 good?": ("2022-09-01", "2022-09-16"),
-    "in the beginning of November 2022": ("2022-11-01", "2022-11-11"),
-    "what happened in late 2023": ("2023-09-01", "2024-01-01"),
-    "where was he in the second week of November?": ("2025-11-08", "2025-11-15"),
-    "what broke in the last week of May": ("2026-05-25", "2026-06-01"),
-    "the last weekend of May 2026": ("2026-05-30", "2026-06-01"),
-    "the last weekend of April 2026": ("2026-04-25", "2026-04-27"),
-    "the first weekend of May": ("2026-05-02", "2026-05-04"),
-    "what broke in the week of 5 June?": ("2026-06-01", "2026-06-08"),
-    "what broke in the week starting 5 June?": ("2026-06-05", "2026-06-12"),
+    # a part of a period is read as the period
+    "in the beginning of November 2022": ("2022-11-01", "2022-12-01"),
+    "where was he in the second week of November?": ("2025-11-01", "2025-12-01"),
     # counted from now
     "what did I do yesterday?": ("2026-09-16", "2026-09-17"),
     "what did we say the day before yesterday": ("2026-09-15", "2026-09-16"),
@@ -147,17 +130,16 @@ QUESTIONS = {
     "what happened last winter?": ("2025-12-01", "2026-03-01"),
     "what happened last May?": ("2026-05-01", "2026-06-01"),
     "what broke in the last three days?": ("2026-09-14", "2026-09-17T10:30"),
-    "over the past few months": ("2026-04-17", "2026-09-17T10:30"),
+    "over the past few months": ("2026-06-17", "2026-09-17T10:30"),
     "within the last hour": ("2026-09-17T09:30", "2026-09-17T10:30"),
-    # vague: half a unit on both sides, three quarters after "about"
+    # vague: half a unit on both sides, three quarters after "about" and of a few
     "what broke 3 days ago?": ("2026-09-14", "2026-09-15"),
     "what broke two weeks ago?": ("2026-08-31", "2026-09-07"),
     "what broke about two weeks ago?": ("2026-08-29", "2026-09-09"),
     "what broke fifteen days ago?": ("2026-09-02", "2026-09-03"),
     "what broke a month ago?": ("2026-08-02", "2026-09-02"),
-    "what broke a couple of weeks ago": ("2026-08-24", "2026-09-07"),
+    "what broke a couple of weeks ago": ("2026-08-29", "2026-09-09"),
     "where did she live 4 years ago?": ("2022-03-18", "2023-03-20"),
-    "what did we use a year and a half ago": ("2024-09-15", "2025-09-17"),
     "what happened around 5 June 2023?": ("2023-06-02", "2023-06-09"),
     # sides
     "what did we use before 2024?": (OPEN, "2024-01-01"),
@@ -165,7 +147,6 @@ QUESTIONS = {
     "what changed after June 3?": ("2026-06-04", OPEN),
     "what did we have until May 2026?": (OPEN, "2026-06-01"),
     "how many has he won by July 10, 2022?": (OPEN, "2022-07-11"),
-    "what did we have before the end of 2023": (OPEN, "2024-01-01"),
     "what did we know as of December 2023": (OPEN, "2024-01-01"),
     "what changed after last week's outage?": ("2026-09-07", "2026-09-14"),
     # ranges
@@ -235,76 +216,3 @@ def test_a_day_that_a_month_lacks_is_its_last():
         moment("2026-02-13"),
         moment("2026-03-16"),
     )
-
-
-def days(start: float | None, end: float | None) -> Offset:
-    return Offset(*(None if number is None else timedelta(days=number) for number in (start, end)))
-
-
-ANCHORS = {
-    "what changed two weeks before the launch?": ("the launch", days(-17, -10)),
-    "what changed about two weeks before the launch?": ("the launch", days(-19, -8)),
-    "who was on call the day after the outage?": ("the outage", days(1, 2)),
-    "what did we do the week before the release, again?": ("the release", days(-7, 0)),
-    "who came on the Sunday before the match?": ("the match", days(-7, 0)),
-    "what broke right after we moved to Postgres?": ("we moved to Postgres", days(0, 8)),
-    "what did we check just before the demo?": ("the demo", days(-7, 1)),
-    "who left the night of the party?": ("the party", days(0, 1)),
-    "a few days after my birthday": ("my birthday", days(2, 6)),
-    "After the outage what did we change?": ("the outage", days(0, None)),
-    "After the outage, what did we change?": ("the outage", days(0, None)),
-    "Which database did we use before the migration?": ("the migration", days(None, 1)),
-    "What has changed since we moved to Postgres?": ("we moved to Postgres", days(0, None)),
-    "What did we use until the rewrite?": ("the rewrite", days(None, 1)),
-    "What happened after the May release?": ("the May release", days(0, None)),
-    'What broke after "Big Bang"?': ('"Big Bang"', days(0, None)),
-}
-
-
-@pytest.mark.parametrize("question", ANCHORS)
-def test_an_event_in_a_question_is_given_back_with_its_offset(question):
-    found = anchored_time(question)
-    assert found is not None
-    assert (found.event, found.offset) == ANCHORS[question]
-    assert found.distance + found.event in question
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["", "what changed before 3 June?", "two weeks before August 11, 2023", "who looks after the dog?",
-     "Since we use Postgres, which driver do we need?", "after all, what is it?", "What did we use before that?",
-     "what did we do the day before yesterday?", "what did we do the week before last?", "before and after",
-     "After how many weeks did we meet again?", "what is hereafter the rule", "since then", "What do we use?",
-     "who was she named after?", "what did we use before?"],
-)  # fmt: skip
-def test_a_question_without_an_event_has_no_anchor(question):
-    assert anchored_time(question) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "day"),
-    [
-        ("The busiest day of summer 2026 was Saturday 2026-07-18, the regatta.", "2026-07-18"),
-        ("The regatta is on 18 July.", "2026-07-18"),
-        ("The regatta weekend begins on Saturday, 5 September.", "2026-09-05"),
-        ("The launch is planned for 3 October 2026 with 250 seats.", "2026-10-03"),
-        ("The launch was yesterday, at 16:20.", None),
-        ("In June we needed 2 replicas for 12 days.", None),
-        ("", None),
-    ],
-)
-def test_a_memory_of_an_event_may_tell_its_day(text, day):
-    found = day_told(text, at=datetime(2026, 8, 31, tzinfo=UTC))
-    assert (found and f"{found:%Y-%m-%d}") == day
-
-
-def test_an_anchor_is_resolved_from_the_day_of_its_event():
-    at = datetime(2026, 6, 10, 22, 30, tzinfo=timezone(timedelta(hours=-5)))  # the 11th in UTC
-    found = resolve_anchor(days(-17, -10), at, text="two weeks before the launch")
-    assert found == TimeRange(moment("2026-05-25"), moment("2026-06-01"), "two weeks before the launch")
-    assert resolve_anchor(days(0, None), at) == TimeRange(moment("2026-06-11"), None, "")
-
-
-def test_a_side_beyond_the_calendar_is_open():
-    early = datetime(1, 1, 3, tzinfo=UTC)
-    assert resolve_anchor(days(-17, -10), early) == TimeRange(None, None, "")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from slowwave.excerpts.matter import told_in
+from slowwave.language.units import units_within
 from slowwave.recall.standing_turns import standing_turns
 from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.schemas.results import Quote
@@ -41,7 +41,7 @@ def quotes_of(store: Store, owner: ScopeSettings, memory: Mapping[str, Any]) -> 
 def _quote(memory: Mapping[str, Any], turn: TurnHit, left: str | None) -> Quote:
     said = str(memory["content"])
     if is_passage(memory):
-        said = told_in([said], turn.content) or said
+        said = units_within([said], turn.content) or said
     told: Told = "no" if left is None else "whole" if left == turn.content else "in part"
     given = turn.model_dump(include=set(Quote.model_fields) - {"whose", "told"})
     return Quote(**given, whose=_whose(said, turn), told=told)

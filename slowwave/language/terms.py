@@ -8,7 +8,7 @@ from functools import lru_cache
 import polars as pl
 import Stemmer
 
-from slowwave.language.lexicon import FOLDED_LETTERS
+from slowwave.language.lexicon import FOLDED_LETTERS, STOP_WORDS
 
 WORD = r"[\p{L}\p{N}]+"
 _WORD = re.compile(r"[^\W_]+")
@@ -34,6 +34,11 @@ def terms_of(texts: pl.Series) -> pl.DataFrame:
         schema_overrides={"term": pl.String},
     )
     return words.join(stems, on="word", how="inner", maintain_order="left").select("row", "term")
+
+
+def telling_terms(text: pl.Expr) -> pl.Expr:
+    """The different terms of each text without those of stop words, as a sorted list."""
+    return text.map_batches(_telling, return_dtype=pl.List(pl.String), is_elementwise=True)
 
 
 @lru_cache(maxsize=256)
@@ -76,6 +81,15 @@ def word_terms(word: str) -> tuple[str, ...]:
 def terms_of_words(words: Iterable[str]) -> frozenset[str]:
     """The terms of several words, each once."""
     return frozenset(term for word in words for term in word_terms(word))
+
+
+def _telling(texts: pl.Series) -> pl.Series:
+    little = terms_of_words(STOP_WORDS)
+    terms = terms_of(texts).filter(~pl.col("term").is_in(list(little)))
+    lists = terms.group_by("row").agg(pl.col("term").unique().sort())
+    rows = pl.DataFrame({"row": pl.int_range(len(texts), dtype=pl.UInt32, eager=True)})
+    joined = rows.join(lists, on="row", how="left", maintain_order="left")
+    return joined["term"].fill_null([])
 
 
 def _terms(text: str) -> tuple[str, ...]:
