@@ -18,8 +18,9 @@ from benchmarks.answers_judge import MARKED, Answered, accuracy_lines
 from benchmarks.answers_memory import audited, chosen_pages, read_audit
 from benchmarks.answers_read import Asked
 from benchmarks.pages import Page
+from benchmarks.question_sets import Conversation
 from slowwave.errors import InputError
-from slowwave.schemas.questions import Conversation, Question
+from slowwave.schemas.questions import Question
 from tests.scripted_model import ScriptedModel
 from tests.servers import Body, Fault, OpenAIServer, answer_name, refused, user_text
 

@@ -340,7 +340,7 @@ def test_a_cause_that_is_told_late_is_asked_about_and_old_pairs_are_not(tmp_path
     record(home, cell("c2", "A JWT was stolen.", day=2, **of_topic))
     run(home)
     assert (causes(home), scripted.said) == ([("c2", "c3")], {"CausesAnswer": 1})
-    record(home, cell("c4", "A JWT is long.", day=4, **of_topic))
+    record(home, cell("c4", "Mara likes a JWT short.", day=4, cell_type="preference", **of_topic))
     assert run(home).counts.get("cell.examined") == 1
     assert scripted.said == {"CausesAnswer": 1}, "it came later and is no effect"
 
