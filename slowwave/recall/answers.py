@@ -132,7 +132,9 @@ def _cells(store: Store, shown: Mapping[str, str]) -> list[Shown]:
 def _turns(reader: Reader, store: Store, conversation_id: str) -> list[Turn]:
     where = scope_condition(reader.settings.owner) & (col("session_id") == lit(conversation_id))
     columns = ["role", "content", "event_time", "turn_index"]
-    rows: Iterable[Row] = store.rows("turns", columns, where).sort("turn_index", "event_time").iter_rows(named=True)
+    rows: Iterable[Row] = (
+        store.rows("turns", columns, where).sort("turn_index", "event_time").iter_rows(named=True)
+    )
     return [Turn(row["role"] == "assistant", row["content"], row["event_time"]) for row in rows]
 
 
