@@ -45,7 +45,7 @@ TIMELESS_ROOMS = (
     *(
         f"slowwave/{room}"
         for room in (
-            "recall", "edits", "rewrite", "schemas", "readers", "models", "journal", "store"
+            "recall", "edits", "rewrite", "schemas", "ingest", "models", "journal", "store"
         )
     ),
 )  # fmt: skip
