@@ -23,7 +23,7 @@ SAID = frozenset({"subject", "attribute", "value", "entities", "note", "resoluti
 
 ANSWERED = frozenset(
     {
-        "topic_hint", "summary", "compressed", "index_label", "steps", "template", "artifacts", "reason", "name",
+        "topic_hint", "question", "summary", "compressed", "index_label", "steps", "template", "artifacts", "reason", "name",
         "same_as", "aliases", "canonical_name", "predicate", "reference", "line", "former_summary",
     }
 )  # fmt: skip
