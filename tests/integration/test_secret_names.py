@@ -23,8 +23,8 @@ SAID = frozenset({"subject", "attribute", "value", "entities", "note", "resoluti
 
 ANSWERED = frozenset(
     {
-        "topic_hint", "question", "summary", "compressed", "index_label", "steps", "template", "artifacts", "reason", "name",
-        "same_as", "aliases", "canonical_name", "predicate", "reference", "line", "former_summary",
+        "topic_hint", "question", "summary", "compressed", "index_label", "steps", "template", "artifacts", "reason",
+        "name", "same_as", "aliases", "canonical_name", "predicate", "reference", "line", "former_summary",
     }
 )  # fmt: skip
 """Texts of a model's answer, or made from texts of the columns above."""
