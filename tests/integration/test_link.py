@@ -283,7 +283,7 @@ def test_a_model_writes_who_an_entity_is_at_three_mentions_and_again_when_they_d
         run(home)
         counts.append(store_of(home).rows("entities").select("mention_count", "enriched_count").row(0))
     assert counts == [(2, None), (3, 3), (5, 3), (6, 6)]
-    assert scripted.said == {"EntityAnswer": 2}
+    assert scripted.said["EntityAnswer"] == 2
     entity = store_of(home).rows("entities").row(0, named=True)
     assert entity["summary"] == "Mara stands in 6 memories."
     assert entity["prompt_version"] == "enrich_entity.v2"
@@ -350,7 +350,7 @@ def test_pages_of_causes_are_bounded_a_night_and_the_rest_waits(tmp_path, model)
     server, scripted = model
     home = with_model(tmp_path, server, causal_pages=1)
     for day in (1, 2, 3):
-        record(home, cell(f"a{day}", "It broke down.", day=day))
+        record(home, cell(f"a{day}", "It broke down.", day=day, cell_type="pattern"))
         record(home, cell(f"b{day}", "It was sold because of it.", day=day, cell_type="decision"))
     waiting = [run(home).rejected.get("memory waits to be asked about causes", 0) for _ in range(4)]
     assert waiting == [2, 1, 0, 0]
