@@ -353,7 +353,7 @@ AT_THE_DESCRIPTION: dict[str, Callable[[Path], object]] = {
         '{"schema_version": "6", "embedder_id": 5, "dims": [], "x": 1}'
     ),
     "deep json": lambda path: path.write_text("[" * 100_000),
-    "other version": lambda path: path.write_text('{"schema_version": 1, "embedder_id": "", "dims": 1}'),
+    "newer version": lambda path: path.write_text('{"schema_version": 99, "embedder_id": "", "dims": 1}'),
 }
 
 
