@@ -30,7 +30,9 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     """Everything known of one memory, as `Memory.explain` says."""
     store = reader.current()
     if store is None:
-        raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
+        raise NotFoundError(
+            reader.note or "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`"
+        )
     _refuse_erased(reader, store, cell_id.strip())
     journal = reader.home.journal
     (whole,) = whole_ids(

@@ -32,7 +32,7 @@ def describe(reader: Reader, name: str) -> EntityResult:
         raise InputError("the name is empty: say whom or what to look up")
     store = reader.current()
     if store is None:
-        raise NotFoundError(NOTHING)
+        raise NotFoundError(reader.note or NOTHING)
     owner = reader.settings.owner
     found = entities_named(store, owner, name.strip())
     if found.is_empty():

@@ -44,7 +44,7 @@ def timeline(reader: Reader, request: TimelineRequest) -> Timeline:
         raise InputError("say one thing: a name, a topic or a session")
     store = reader.current()
     if store is None:
-        raise NotFoundError(NOTHING)
+        raise NotFoundError(reader.note or NOTHING)
     owner, kind = reader.settings.owner, asked[0]
     cells = {"name": _of_name, "topic": _of_topic, "session": _of_session}[kind](store, owner, given[kind])
     if cells.is_empty():

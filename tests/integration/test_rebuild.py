@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from flows.reembed import reembed
-from slowwave.errors import DamageError
+from slowwave.errors import DamageError, NotFoundError
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
@@ -206,6 +206,8 @@ def test_a_store_of_an_older_version_is_named_by_answers_and_rebuilt_by_the_next
     meta.write_text(meta.read_text().replace(f'"schema_version": {SCHEMA_VERSION}', '"schema_version": 1'))
     with Memory(home) as memory:
         found = memory.search(RATE)
+        with pytest.raises(NotFoundError, match="older version"):
+            memory.timeline("departures endpoint")
     assert (found.cells, found.notes) == ([], [OUTDATED])
     report = nightly.fn(home=str(home), force=False)
     assert any("older version (1) was rebuilt" in note for note in report.notes)

@@ -57,7 +57,7 @@ def cell(reader: Reader, cell_id: str, *, now: datetime) -> CellDetail:
     """One memory, as `Memory.cell` says."""
     store = reader.current()
     if store is None:
-        raise NotFoundError(NOTHING)
+        raise NotFoundError(reader.note or NOTHING)
     (whole,) = whole_ids(store, [cell_id], owner=reader.settings.owner)
     row = store.by_key("cells", [whole]).row(0, named=True)
     usage = store.by_key("cell_usage", [whole])
