@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # for `tests.servers` and the files beside this one
 
 from benchmarks.invented import write_sessions  # noqa: E402
-from benchmarks.night import run_night, use_home  # noqa: E402
+from benchmarks.night import run_night, use_home, use_model  # noqa: E402
 from benchmarks.scripted_answers import ScriptedAnswers  # noqa: E402
 from slowwave.errors import TransientError  # noqa: E402
 from slowwave.home.paths import open_home  # noqa: E402
@@ -43,8 +43,7 @@ def nights(home: Path, folder: Path, seconds: float) -> None:
         return said(body)
 
     with OpenAIServer(slowly) as server:
-        llm = {"PROVIDER": "openai", "BASE_URL": server.url, "API_KEY": "none", "MODEL": "m"}
-        use_home(home, **{f"SLOWWAVE_LLM__{name}": value for name, value in llm.items()})
+        use_model(home, server.url)
         night = 0
         while True:
             sessions = folder / f"sessions-{night}"

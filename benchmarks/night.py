@@ -97,6 +97,12 @@ def use_home(home: Path, **environment: str) -> None:
     )
 
 
+def use_model(home: Path, base_url: str) -> None:
+    """A home as `use_home` makes it, with a scripted model."""
+    llm = {"PROVIDER": "openai", "BASE_URL": base_url, "API_KEY": "none", "MODEL": "m"}
+    use_home(home, **{f"SLOWWAVE_LLM__{name}": value for name, value in llm.items()})
+
+
 @contextmanager
 def clocked(times: dict[str, float], owner: object, name: str, label: str) -> Iterator[None]:
     """Adds the time of a function that no stage's report covers to `times`."""
@@ -166,8 +172,7 @@ def measure_model(options: argparse.Namespace) -> dict[str, Any]:
     said = ScriptedAnswers()
     write_sessions(options.folder / "sessions", turns=options.turns, topics=40, label="model")
     with OpenAIServer(said) as server:
-        llm = {"PROVIDER": "openai", "BASE_URL": server.url, "API_KEY": "none", "MODEL": "m"}
-        use_home(options.folder / "home", **{f"SLOWWAVE_LLM__{name}": value for name, value in llm.items()})
+        use_model(options.folder / "home", server.url)
         night = run_night(options.folder / "home", options.folder / "sessions")
     scale = 1_000 / options.turns
     prompts = {

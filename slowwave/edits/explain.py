@@ -15,7 +15,7 @@ from slowwave.journal.lookup import journaled, mentioning
 from slowwave.journal.segments import Journal
 from slowwave.lifecycle.retention import effective_confidence
 from slowwave.recall.lists.quotes import quotes_of
-from slowwave.recall.reader import Reader
+from slowwave.recall.reader import NO_MEMORY, Reader
 from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
 from slowwave.schemas.tables import RAW_PROMPT
@@ -28,11 +28,7 @@ MOST_LINKS = 100
 
 def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     """Everything known of one memory, as `Memory.explain` says."""
-    store = reader.current()
-    if store is None:
-        raise NotFoundError(
-            reader.note or "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`"
-        )
+    store = reader.require_store(NO_MEMORY)
     _refuse_erased(reader, store, cell_id.strip())
     journal = reader.home.journal
     (whole,) = whole_ids(

@@ -41,7 +41,7 @@ class Statement:
     @property
     def text(self) -> str:
         """The words."""
-        return str(self.turn["content"])[self.unit.start : self.unit.end]
+        return self.unit.of(str(self.turn["content"]))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from slowwave.home.paths import Home
 from slowwave.home.stated_values import retire_at_once
 from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import EventRows
-from slowwave.recall.reader import Reader
+from slowwave.recall.reader import NO_MEMORY, Reader
 from slowwave.recording.folding import embed
 
 
@@ -31,7 +31,7 @@ def edit_session(
         BusyError: someone else writes the store, for longer than `edits.lock_seconds`.
     """
     if not home.store_root.is_dir() and not home.journal.segment_ids():
-        raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
+        raise NotFoundError(NO_MEMORY)
     patience = home.settings.edits.lock_seconds
     with ExitStack() as held:
         if is_alone:

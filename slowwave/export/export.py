@@ -11,7 +11,7 @@ from slowwave.export.lines import JSONL_HEAD, jsonl_lines
 from slowwave.export.page import PAGE_HEAD, markdown_lines
 from slowwave.export.rows import rows_of_export, without_secrets
 from slowwave.home.swept import needs_sweep
-from slowwave.recall.reader import NO_STORE, Reader
+from slowwave.recall.reader import NO_MEMORY, NO_STORE, Reader
 from slowwave.schemas.report import Exported
 from slowwave.schemas.requests import ExportRequest
 
@@ -27,8 +27,7 @@ def export(reader: Reader, request: ExportRequest, *, now: datetime) -> Exported
     path = folder / FILES[request.format]
     _refuse_foreign(path, home.root)
     if store is None:
-        none = "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`"
-        raise NotFoundError(NO_STORE if home.journal.segment_ids() else none)
+        raise NotFoundError(NO_STORE if home.journal.segment_ids() else NO_MEMORY)
     project = None if request.project is None else reader.named(request.project)
     rows = rows_of_export(store, home.settings.owner, project=project, scopes=request.scopes)
     if project is not None and all(frame.is_empty() for frame in rows.values()):

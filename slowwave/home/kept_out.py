@@ -6,7 +6,7 @@ backup) nothing is kept out any more.
 """
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_bytes
@@ -20,6 +20,9 @@ from slowwave.store import StoreReader, col
 from slowwave.whole_file import PRIVATE, write_whole
 
 KEY_FILE = "erased.key"
+
+DIGEST = "_digest"
+"""Ending of a column with the digests of another."""
 
 
 def make_secret(home: Home) -> None:
@@ -37,19 +40,16 @@ def share_secret(living: Home, side: Home) -> None:
 
 def digests(root: Path, texts: Iterable[str]) -> list[str]:
     """The digests of ids or hashes in the home at `root`; empty where nothing was ever erased."""
-    try:
-        key = (root / KEY_FILE).read_bytes()
-    except FileNotFoundError:
-        return []
-    return [blake2b(text.encode(), key=key, digest_size=ID_LENGTH // 2).hexdigest() for text in texts]
+    key = _secret(root)
+    return [] if key is None else [_digest(key, text) for text in texts]
 
 
 def without_erased_turns(root: Path, store: StoreReader, turns: pl.DataFrame) -> pl.DataFrame:
     """Turns without those that were erased: by their id, or by the text within their source, wherever it is by now."""
-    columns = ["turn_id", "source_id", "content_hash"]
-    keyed = _keyed(root, turns, "turn_id", "content_hash")
+    keyed = _keyed(root, turns, "turn_id")
     if keyed is None:
         return turns
+    columns = ["turn_id", "source_id", "content_hash"]
     sources = keyed["source_id"].unique().to_list()
     gone = pl.concat(
         [
@@ -57,28 +57,49 @@ def without_erased_turns(root: Path, store: StoreReader, turns: pl.DataFrame) ->
             store.rows("erasures", columns, col("source_id").isin(sources)),
         ]
     )
-    kept = keyed.join(gone, left_on="turn_id_digest", right_on="turn_id", how="anti", maintain_order="left")
-    by_text = ["source_id", "content_hash_digest"]
-    kept = kept.join(gone, left_on=by_text, right_on=columns[1:], how="anti", maintain_order="left")
-    return kept.select(turns.columns)
+    return _without(keyed, gone, "turn_id", within=["source_id"], suffix=DIGEST).select(turns.columns)
 
 
-def without_erased_cells(root: Path, store: StoreReader, cells: pl.DataFrame) -> pl.DataFrame:
-    """Memories without those of which a person erased the very text, or the id."""
-    keyed = _keyed(root, cells, "cell_id", "content_hash")
-    if keyed is None:
-        return cells
+def without_deleted_cells(root: Path, store: StoreReader, cells: pl.DataFrame) -> pl.DataFrame:
+    """Memories without those of which a person deleted, or erased, the very text or the id."""
     dead = store.rows("tombstones", ["cell_id", *OWNER, "content_hash"])
-    by_text = [*OWNER, "content_hash"]
-    kept = keyed.join(dead, left_on="cell_id_digest", right_on="cell_id", how="anti", maintain_order="left")
-    digested = [*OWNER, "content_hash_digest"]
-    kept = kept.join(dead, left_on=digested, right_on=by_text, how="anti", maintain_order="left")
-    return kept.select(cells.columns)
+    kept = _without(cells, dead, "cell_id", within=OWNER)
+    keyed = _keyed(root, kept, "cell_id")
+    if keyed is None:
+        return kept
+    return _without(keyed, dead, "cell_id", within=OWNER, suffix=DIGEST).select(cells.columns)
 
 
-def _keyed(root: Path, rows: pl.DataFrame, *columns: str) -> pl.DataFrame | None:
-    """The rows with a digest of each column; None where there is nothing to compare."""
-    made = {name: digests(root, rows[name]) for name in columns}
-    if rows.is_empty() or not all(made.values()):
+def _without(
+    rows: pl.DataFrame, gone: pl.DataFrame, key: str, *, within: Sequence[str], suffix: str = ""
+) -> pl.DataFrame:
+    """Rows whose id is not gone, nor their text `within` the same source or owner.
+
+    With a suffix the digests of the rows, in columns of that ending, are compared with what is gone.
+    """
+    for names in ([key], [*within, "content_hash"]):
+        here = [*names[:-1], f"{names[-1]}{suffix}"]
+        rows = rows.join(gone, left_on=here, right_on=names, how="anti", maintain_order="left")
+    return rows
+
+
+def _keyed(root: Path, rows: pl.DataFrame, key: str) -> pl.DataFrame | None:
+    """The rows with digests of their id and the hash of their text; None where there is nothing to compare."""
+    secret = None if rows.is_empty() else _secret(root)
+    if secret is None:
         return None
-    return rows.with_columns(pl.Series(f"{name}_digest", values) for name, values in made.items())
+    return rows.with_columns(
+        pl.Series(f"{name}{DIGEST}", [_digest(secret, text) for text in rows[name]])
+        for name in (key, "content_hash")
+    )
+
+
+def _secret(root: Path) -> bytes | None:
+    try:
+        return (root / KEY_FILE).read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _digest(secret: bytes, text: str) -> str:
+    return blake2b(text.encode(), key=secret, digest_size=ID_LENGTH // 2).hexdigest()

@@ -12,7 +12,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -91,6 +91,28 @@ def rewriting(home: Home, *, patience_seconds: float = 0.0) -> Iterator[None]:
         writing(home, work="run", patience_seconds=max(patience_seconds, COMMIT_SECONDS)),
     ):
         yield
+
+
+@contextmanager
+def alone(path: Path, *, taken: Callable[[], str], folder: str = "folder") -> Iterator[None]:
+    """Holds a lock of its own for a long work that happens once at a time, and for which nobody waits.
+
+    Raises:
+        BusyError: another process holds it; `taken` says so.
+        ConfigError: its folder, as it is called to the user, cannot be written.
+    """
+    lock = FileLock(path, timeout=0, thread_local=False)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise BusyError(taken()) from error
+    except OSError as error:
+        raise ConfigError(f"the {folder} {path.parent} cannot be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager

@@ -375,10 +375,7 @@ def _migrated(home: Home, old: StoreMeta) -> tuple[Store, Embedder | None, str]:
     A kill in between leaves the old store, and the next writer begins again.
     """
     embedder, note = base_embedder(home, old.embedder_id)
-    with filling(new_store(home.store_root, embedder, make_current=False)) as fresh:
-        apply_pending(home.journal, fresh)
-        embedder = with_known_vectors(home, fresh, embedder, ())
-        fresh.make_current()
+    fresh, embedder = _filled(home, new_store(home.store_root, embedder, make_current=False), embedder, ())
     made = f"the store of an older version ({old.schema_version}) was rebuilt from the journal"
     return fresh, embedder, f"{made}; {note}" if note else made
 
@@ -435,9 +432,16 @@ def renewed_store(home: Home, living: Store, embedder: Embedder | None) -> tuple
 
     For a derivation that took the place of the memory: readers find the old memory until all of the new one is there.
     """
-    with filling(create_beside(living)) as fresh:
+    return _filled(home, create_beside(living), embedder, (living, *_derived_store(home)))
+
+
+def _filled(
+    home: Home, empty: Store, embedder: Embedder | None, donors: Sequence[Store]
+) -> tuple[Store, Embedder | None]:
+    """A new generation folded from the whole journal and made current, and the embedder in its space."""
+    with filling(empty) as fresh:
         apply_pending(home.journal, fresh)
-        wanted = with_known_vectors(home, fresh, embedder, (living, *_derived_store(home)))
+        wanted = with_known_vectors(home, fresh, embedder, donors)
         fresh.make_current()
     return fresh, wanted
 

@@ -119,13 +119,12 @@ def _ranked(
     weights = asked.weights
     terms = _terms_in(units, words)
     scores = [
-        sum(weights[term] for term in held)
-        * (MACHINE if held and _is_data(text[unit.start : unit.end]) else 1.0)
+        sum(weights[term] for term in held) * (MACHINE if held and _is_data(unit.of(text)) else 1.0)
         for unit, held in zip(units, terms, strict=True)
     ]
     if cue is not None:
         most = CUE * max(weights.values(), default=1.0)
-        texts = (text[unit.start : unit.end] for unit in units)
+        texts = (unit.of(text) for unit in units)
         scores = [score + most * cue(part) for part, score in zip(texts, scores, strict=True)]
     scores = _with_neighbours(scores)
     order = sorted(

@@ -65,6 +65,10 @@ class Unit:
         """Characters."""
         return self.end - self.start
 
+    def of(self, text: str) -> str:
+        """This piece of its text."""
+        return text[self.start : self.end]
+
 
 def units_of(text: str) -> list[Unit]:
     """The units of a text, in order; together they hold all of it but white space."""
@@ -93,13 +97,13 @@ def joined_units(text: str, units: Sequence[Unit]) -> str:
             gap = text[before.end : unit.start]
             is_next = places[unit] == places[before] + 1
             joined += gap if is_next else "\n" if "\n" in gap else " "
-        joined += text[unit.start : unit.end]
+        joined += unit.of(text)
     return joined
 
 
 def units_within(passages: Sequence[str], text: str) -> str:
     """The units of a text that one of the passages has word by word, joined."""
-    held = [unit for unit in units_of(text) if any(text[unit.start : unit.end] in one for one in passages)]
+    held = [unit for unit in units_of(text) if any(unit.of(text) in one for one in passages)]
     return joined_units(text, held)
 
 

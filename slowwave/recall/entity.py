@@ -8,7 +8,7 @@ from slowwave.lifecycle.values import ATTRIBUTE, compared_values, former_values
 from slowwave.recall.conditions import scope_condition
 from slowwave.recall.graph import cells_of, entities_named
 from slowwave.recall.reader import Reader
-from slowwave.recall.timeline import NOTHING, TOLD, events_of, told_cells
+from slowwave.recall.timeline import TOLD, events_of, told_cells
 from slowwave.schemas.moments import first_of
 from slowwave.schemas.search import EntityPage, EntityResult, Fact, FormerValue, Neighbour
 from slowwave.settings.groups import ScopeSettings
@@ -30,9 +30,7 @@ def describe(reader: Reader, name: str) -> EntityResult:
     """
     if not name.strip():
         raise InputError("the name is empty: say whom or what to look up")
-    store = reader.current()
-    if store is None:
-        raise NotFoundError(reader.note or NOTHING)
+    store = reader.require_store()
     owner = reader.settings.owner
     found = entities_named(store, owner, name.strip())
     if found.is_empty():

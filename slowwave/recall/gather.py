@@ -27,7 +27,7 @@ from slowwave.recall.turns import (
     vectors_query,
 )
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import Expr, FirstQuery, Query, Row, RowsQuery, SearchQuery, col, lit
+from slowwave.store import TEXT_INDEX, Expr, FirstQuery, Query, Row, RowsQuery, SearchQuery, col, lit
 
 CELL_COLUMNS = (
     "cell_id", "topic_id", "cell_type", "subject", "attribute", "value", "content", "summary", "compressed",
@@ -49,7 +49,7 @@ USAGE_COLUMNS = (
     "confirmations",
 )
 
-MATCHED = ("content", "entities", "question")
+MATCHED = TEXT_INDEX["cells"]
 """Fields of a memory that are matched by words."""
 
 UNMATCHED = {"text_score": 0.0, "similarity": 0.0, "held": 0}

@@ -33,7 +33,7 @@ def answering_sentence(recalled: Recalled, topic: TopicUnit, best_unit: Unit) ->
     if topic.since or topic.row["needs_review"]:
         return ""
     question, text = recalled.question, topic.row["summary"]
-    parts = [text[unit.start : unit.end] for unit in units_of(text)]
+    parts = [unit.of(text) for unit in units_of(text)]
     scored = [
         (question.share(held_terms(part, question.terms)), -place, part) for place, part in enumerate(parts)
     ]

@@ -29,6 +29,9 @@ NO_STORE = (
 )
 """Messages that a tap recorded before the first night, or a store that was lost: the journal tells no difference."""
 
+NO_MEMORY = "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`"
+NOTHING = "No memory yet: `slowwave ingest PATH` and `slowwave run nightly` make one"
+
 LAG = "what was recorded last is not in this answer yet: it is added as soon as nothing else writes"
 
 
@@ -162,6 +165,17 @@ class Reader:
         if self.store is not None:
             self.store.begin_question()
         return self.store
+
+    def require_store(self, nothing: str = NOTHING) -> Store:
+        """The store as it is now.
+
+        Raises:
+            NotFoundError: there is none; `nothing` says so, unless one of an older version waits to be rebuilt.
+        """
+        store = self.current()
+        if store is None:
+            raise NotFoundError(self.note or nothing)
+        return store
 
     def wait_for(self, segment_id: str) -> None:
         """Say that a segment was committed that nobody could apply yet."""

@@ -187,7 +187,7 @@ def _parts(text: str, *, whole: bool) -> Iterator[str]:
     With `whole` such a sentence is left out: a value is said in a line of its own before it is cut out of one.
     """
     for unit in units_of(text):
-        sentence = text[unit.start : unit.end]
+        sentence = unit.of(text)
         if len(sentence) <= LEAD_CHARACTERS:
             yield sentence
             continue

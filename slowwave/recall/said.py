@@ -106,7 +106,7 @@ def _told_together(question: Question, row: Row) -> float:
 
 @lru_cache(maxsize=5_000)  # a message comes again with every question about the same
 def _sentences(text: str) -> tuple[str, ...]:
-    return tuple(text[unit.start : unit.end] for unit in units_of(text))
+    return tuple(unit.of(text) for unit in units_of(text))
 
 
 def newest_first(question: Question, said: Sequence[Said]) -> list[Said]:

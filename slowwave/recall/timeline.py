@@ -20,8 +20,6 @@ TOLD = [
     "session_id", "source_name", "origin", "prompt_version", "protected",
 ]  # fmt: skip
 
-NOTHING = "No memory yet: `slowwave ingest PATH` and `slowwave run nightly` make one"
-
 UNWORKED = (
     "`slowwave run nightly` makes them, and a search with `--detail evidence` finds what was said in it"
 )
@@ -42,9 +40,7 @@ def timeline(reader: Reader, request: TimelineRequest) -> Timeline:
     asked = [kind for kind, text in given.items() if text]
     if len(asked) != 1:
         raise InputError("say one thing: a name, a topic or a session")
-    store = reader.current()
-    if store is None:
-        raise NotFoundError(reader.note or NOTHING)
+    store = reader.require_store()
     owner, kind = reader.settings.owner, asked[0]
     cells = {"name": _of_name, "topic": _of_topic, "session": _of_session}[kind](store, owner, given[kind])
     if cells.is_empty():

@@ -77,7 +77,7 @@ def _without_withdrawn(question: Question, wishes: Sequence[Said], conversation:
         text = wish.row["content"]
         matters = [terms for moment, terms in taken_back if moment > wish.row["event_time"]]
         units = units_of(text)
-        kept = [unit for unit in units if not _is_withdrawn(text[unit.start : unit.end], matters)]
+        kept = [unit for unit in units if not _is_withdrawn(unit.of(text), matters)]
         remaining = text if len(kept) == len(units) else joined_units(text, kept)
         if remaining == text or is_standing(remaining):
             left.append(replace(wish, row={**wish.row, "content": remaining}))

@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from slowwave.home.entities import mentions_of, resolved_names
-from slowwave.home.kept_out import without_erased_turns
+from slowwave.home.kept_out import without_deleted_cells, without_erased_turns
 from slowwave.home.stage import Stage
 from slowwave.ingest.counts import QUIET
 from slowwave.ingest.files import Input, file_time, input_of, named
@@ -17,7 +17,7 @@ from slowwave.ingest.turns import with_possible_times
 from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.journal.new_cells import new_cells
 from slowwave.language.names import same_names
-from slowwave.recording.own_export import DELETED, OwnImport, undeleted, unknown
+from slowwave.recording.own_export import DELETED, OwnImport, unknown
 from slowwave.recording.places import Places
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.schemas.moments import unknown_until
@@ -132,7 +132,7 @@ def _commit_new(run: Stage, read: pl.DataFrame, places: Places) -> None:
     run.report.rows_in += rows.height
     new = unknown(run, "cells", rows.with_columns(is_late=is_late))
     home = run.settings.home
-    kept = without_erased_turns(home, run.store, undeleted(home, run.store, new))
+    kept = without_erased_turns(home, run.store, without_deleted_cells(home, run.store, new))
     run.reject(DELETED, new.height - kept.height)
     if kept.is_empty():
         return

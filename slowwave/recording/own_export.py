@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from slowwave.home.core_memory import write_core
-from slowwave.home.kept_out import without_erased_cells, without_erased_turns
+from slowwave.home.kept_out import without_deleted_cells, without_erased_turns
 from slowwave.home.stage import Stage
 from slowwave.home.topic_counts import topic_counts
 from slowwave.ingest.files import Input, named
@@ -23,7 +23,6 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import KEYS, OWNER
 from slowwave.schemas.text_columns import is_reference
-from slowwave.store import Store
 
 KNOWN: Final = "here already"
 DELETED: Final = "deleted by a person"
@@ -38,14 +37,6 @@ def unknown(run: Stage, table: str, rows: pl.DataFrame) -> pl.DataFrame:
     new = once.join(here, on=key, how="anti", maintain_order="left")
     run.reject(KNOWN, rows.height - new.height)
     return new
-
-
-def undeleted(root: Path, store: Store, rows: pl.DataFrame) -> pl.DataFrame:
-    """Memories without those that a person deleted or erased in the home at `root`, under another id too."""
-    dead = store.rows("tombstones", ["cell_id", *OWNER, "content_hash"])
-    kept = rows.join(dead, on="cell_id", how="anti", maintain_order="left")
-    kept = kept.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
-    return without_erased_cells(root, store, kept)
 
 
 class OwnImport:
@@ -134,7 +125,7 @@ class OwnImport:
     def _not_deleted(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
         store = self._run.store
         if kind == "memory":
-            return undeleted(self._run.settings.home, store, rows)
+            return without_deleted_cells(self._run.settings.home, store, rows)
         if kind == "turn":
             return without_erased_turns(self._run.settings.home, store, rows)
         if kind == "edge":

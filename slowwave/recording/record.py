@@ -31,7 +31,7 @@ from slowwave.schemas.results import Recorded
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.projects import project_of
-from slowwave.store import Store, col, lit
+from slowwave.store import FirstQuery, Store, col, lit
 
 OPENCODE = "opencode"
 """The client whose transcript is a database, in which other things than its ids stand for a message."""
@@ -197,10 +197,13 @@ def _recall_last(store: Store | None, told: Mapping[str, Known]) -> None:
     unknown = [session_id for session_id, known in told.items() if known.last_said == ("", "")]
     if store is None or not unknown:
         return
-    rows = store.rows("turns", ["session_id", "turn_index", "content"], col("session_id").isin(unknown))
-    last = rows.sort("turn_index").unique("session_id", keep="last", maintain_order=True)
-    for session_id, content in last.select("session_id", "content").iter_rows():
-        told[session_id].last_said = (session_id, content)
+    newest = [
+        FirstQuery("turns", "turn_index", 1, col("session_id") == lit(one), ("session_id", "content"))
+        for one in unknown
+    ]
+    for rows in store.find(newest):
+        for row in rows:
+            told[row["session_id"]].last_said = (row["session_id"], row["content"])
 
 
 def _messages(request: RecordRequest, counts: Counts, now: datetime) -> Iterator[RawMessage]:

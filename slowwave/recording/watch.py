@@ -9,15 +9,14 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from slowwave.errors import BusyError, ConfigError, NotFoundError, TransientError
+from slowwave.errors import NotFoundError, TransientError
+from slowwave.home.lock import alone
 from slowwave.home.paths import Home
 from slowwave.home.stage import optimize
 from slowwave.home.workspace import Clock, open_workspace, wall_clock
@@ -183,7 +182,8 @@ def watch(
         BusyError: another watch follows files into this home.
     """
     started = time.monotonic()
-    with _alone(home):
+    busy = f"another watch follows files into {home.root}: one is enough"
+    with alone(home.root / "watch.lock", taken=lambda: busy, folder="home folder"):
         find_sources(sources)
         if began:
             began()
@@ -211,22 +211,6 @@ def _paths(sources: Sequence[Path], settings: Settings) -> list[Path]:
         return [path for found in discover() for path in found.paths]
     there = [source for source in sources if source.exists()]
     return find_sources(there, bounds=settings.readers).paths
-
-
-@contextmanager
-def _alone(home: Home) -> Iterator[None]:
-    lock = FileLock(home.root / "watch.lock", timeout=0, thread_local=False)
-    try:
-        home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout as error:
-        raise BusyError(f"another watch follows files into {home.root}: one is enough") from error
-    except OSError as error:
-        raise ConfigError(f"the home folder {home.root} cannot be written: {error.strerror}") from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 class Sources:

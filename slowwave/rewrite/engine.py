@@ -41,6 +41,9 @@ from slowwave.whole_file import remove_drafts, write_whole
 
 DATABASE = "prefect/prefect.db"
 
+ERASE_CUT_OFF = "an erase was cut off here: `slowwave erase --resume` ends it first"
+REDACTION_CUT_OFF = "a redaction was cut off here: `slowwave run redact` ends it first"
+
 Change = Callable[[Event, bool], Payload | None]
 """The payload of an event afterwards, null where the event goes; the second argument says whether it quotes a text."""
 

@@ -12,7 +12,7 @@ from slowwave.home.hand_edits import ingest_hand_edits
 from slowwave.home.kept_out import make_secret
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
-from slowwave.rewrite.engine import run
+from slowwave.rewrite.engine import ERASE_CUT_OFF, REDACTION_CUT_OFF, run
 from slowwave.rewrite.erase_plan import ErasePlan
 from slowwave.rewrite.scope import ErasureScope, erasure_scope
 from slowwave.schemas.requests import EraseRequest
@@ -33,7 +33,7 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
         )
     with _TURN, edit_session(home, now=now, is_alone=True) as work:
         if home.redact_path.exists():
-            raise InputError("a redaction was cut off here: `slowwave run redact` ends it first")
+            raise InputError(REDACTION_CUT_OFF)
         ended = _end_cut_off(work, dry_run=request.dry_run)
         if not request.resume:
             return _shown(work, erasure_scope(work, request)) if request.dry_run else _erase(work, request)
@@ -48,7 +48,7 @@ def _end_cut_off(work: Workspace, *, dry_run: bool) -> Erased | None:
     if not path.exists():
         return None
     if dry_run:
-        raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
+        raise InputError(ERASE_CUT_OFF)
     return _carry_out(work, ErasePlan.model_validate_json(path.read_bytes()))
 
 

@@ -87,18 +87,10 @@ class ErasePlan(Plan):
 
     def with_names(self, root: Path) -> Self:
         """The plan with the events that keep out what goes, by digests under the secret of the home."""
-        named = {
-            "turn.erased": [_digested(root, row, "turn_id") for row in self.turns],
-            "cell.erased": [_digested(root, row, "cell_id") for row in self.cells],
-        }
+        turns, cells = _digested(root, self.turns, "turn_id"), _digested(root, self.cells, "cell_id")
         # an id, and not the text: the same text may be said and erased again
-        ids = [
-            row[name]
-            for rows in named.values()
-            for row in rows
-            for name in ("turn_id", "cell_id")
-            if name in row
-        ]
+        ids = [*(row["turn_id"] for row in turns), *(row["cell_id"] for row in cells)]
+        named = {"turn.erased": turns, "cell.erased": cells}
         return self.model_copy(update={"names": named, "mark": ids[0] if ids else ""})
 
     @property
@@ -228,7 +220,7 @@ class ErasePlan(Plan):
         )
 
 
-def _digested(root: Path, row: dict[str, str], key: str) -> dict[str, str]:
-    """A row with digests in the place of its id and the hash of its text."""
-    names = (key, "content_hash")
-    return {**row, **dict(zip(names, digests(root, [row[name] for name in names]), strict=True))}
+def _digested(root: Path, rows: Sequence[dict[str, str]], key: str) -> list[dict[str, str]]:
+    """The rows with digests in the place of their id and the hash of their text."""
+    made = (digests(root, [row[name] for row in rows]) for name in (key, "content_hash"))
+    return [{**row, key: name, "content_hash": text} for row, name, text in zip(rows, *made, strict=True)]

@@ -23,7 +23,7 @@ from slowwave.ingest.redact.marks import secrets_in, taken
 from slowwave.ingest.redact.table import rules_id
 from slowwave.journal.segments import Journal
 from slowwave.progress import progress
-from slowwave.rewrite.engine import run
+from slowwave.rewrite.engine import ERASE_CUT_OFF, REDACTION_CUT_OFF, run
 from slowwave.rewrite.leftovers import logs_of
 from slowwave.rewrite.redact_plan import (
     MADE,
@@ -78,10 +78,10 @@ def open_redaction(home: str, *, dry_run: bool) -> Iterator[Workspace]:
     with open_workspace(home, is_alone=True) as work:
         path = work.home.redact_path
         if work.home.erase_path.exists():
-            raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
+            raise InputError(ERASE_CUT_OFF)
         if path.exists():
             if dry_run:
-                raise InputError("a redaction was cut off here: `slowwave run redact` ends it first")
+                raise InputError(REDACTION_CUT_OFF)
             run(work, RedactPlan.model_validate_json(path.read_bytes()))
         yield work
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from pandera.typing.polars import DataFrame
 
-from slowwave.home.kept_out import without_erased_cells
+from slowwave.home.kept_out import without_deleted_cells
 from slowwave.home.nearest import nearest_of_owner
 from slowwave.models.answers.extract import TombstoneAnswer
 from slowwave.models.prompts import render
@@ -56,12 +56,10 @@ def without_deleted_turns(reader: Readable, chunks: pl.DataFrame, turns: pl.Data
 @step
 def find_deleted(reader: Readable, cells: pl.DataFrame) -> tuple[set[str], DataFrame[Doubts]]:
     """New memories with the very text (or id) of a deleted one, and pairs of others that could repeat one."""
-    dead = reader.store.rows("tombstones", ["cell_id", *OWNER, "content_hash", "content"])
-    other = cells.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
-    other = other.join(dead, on="cell_id", how="anti", maintain_order="left")
-    other = without_erased_cells(reader.settings.home, reader.store, other)
+    other = without_deleted_cells(reader.settings.home, reader.store, cells)
     exact = cells.join(other, on="cell_id", how="anti")["cell_id"]
-    return set(exact), _doubts(reader, other, dead.drop_nulls("content"))
+    dead = reader.store.rows("tombstones", ["cell_id", *OWNER, "content"]).drop_nulls("content")
+    return set(exact), _doubts(reader, other, dead)
 
 
 @step

@@ -20,11 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from filelock import FileLock, Timeout
-
 import slowwave
 from slowwave.errors import BusyError, ConfigError, TransientError
-from slowwave.home.lock import leasing
+from slowwave.home.lock import alone, leasing
 from slowwave.home.paths import Home, open_home
 
 PROJECT = Path(slowwave.__file__).resolve().parents[1]
@@ -138,15 +136,10 @@ def _wait(pages: Pages) -> None:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One `slowwave ui` a home; what a killed one left running is named, since two workers would compete."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = FileLock(folder / "ui.lock", timeout=0)
-        lock.acquire()
-    except Timeout as error:
-        raise BusyError(f"the pages of this home are served already: {_noted(folder)['address']}") from error
-    except OSError as error:
-        raise ConfigError(f"the folder {folder} cannot be written: {error.strerror}") from error
-    try:
+    with alone(
+        folder / "ui.lock",
+        taken=lambda: f"the pages of this home are served already: {_noted(folder)['address']}",
+    ):
         left = [pid for pid in _noted(folder)["pids"] if _is_prefect(pid)]
         if left:
             numbers = " ".join(str(pid) for pid in left)
@@ -154,8 +147,6 @@ def _alone(folder: Path) -> Iterator[None]:
                 f"an earlier `slowwave ui` was killed and left processes: `kill {numbers}`, then start again"
             )
         yield
-    finally:
-        lock.release()
 
 
 def _note(folder: Path, address: str, running: list[subprocess.Popen[bytes]]) -> None:

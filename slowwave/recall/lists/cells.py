@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from slowwave.errors import InputError, NotFoundError
+from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
 from slowwave.lifecycle.retention import effective_confidence
 from slowwave.recall.conditions import PAST, as_they_stood, held, said_condition
@@ -12,7 +12,6 @@ from slowwave.recall.lists.quotes import quotes_of
 from slowwave.recall.question import naming
 from slowwave.recall.reader import Reader
 from slowwave.recall.search import filters_of
-from slowwave.recall.timeline import NOTHING
 from slowwave.schemas.lists import CellDetail, CellPage, CellRow
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.requests import CellsRequest
@@ -55,9 +54,7 @@ def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> CellPage:
 
 def cell(reader: Reader, cell_id: str, *, now: datetime) -> CellDetail:
     """One memory, as `Memory.cell` says."""
-    store = reader.current()
-    if store is None:
-        raise NotFoundError(reader.note or NOTHING)
+    store = reader.require_store()
     (whole,) = whole_ids(store, [cell_id], owner=reader.settings.owner)
     row = store.by_key("cells", [whole]).row(0, named=True)
     usage = store.by_key("cell_usage", [whole])
