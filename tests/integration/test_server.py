@@ -20,7 +20,6 @@ from fastapi.telemetry import TelemetryConfig
 from opentelemetry import trace
 from opentelemetry.context import Context
 
-from slowwave.entrypoints.commands.doctor import server_checks
 from slowwave.entrypoints.resident.client import call
 from slowwave.entrypoints.resident.listening import listening
 from slowwave.entrypoints.resident.place import HOME_GONE
@@ -32,6 +31,7 @@ from slowwave.entrypoints.server.routes import health
 from slowwave.entrypoints.server.serve import free_port
 from slowwave.errors import BusyError, ConfigError, TransientError
 from slowwave.home.paths import open_home
+from slowwave.interfaces.cli.doctor import server_checks
 from slowwave.memory import Memory
 from slowwave.schemas.results import Remembered
 from slowwave.settings.server import ServerSettings
