@@ -582,7 +582,7 @@ def test_no_other_file_of_the_home_keeps_the_rescue_from_its_work(home, names, d
 
 def process(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "slowwave.interfaces.cli.program", *map(str, words)],
+        [sys.executable, "-m", "slowwave", *map(str, words)],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -19,7 +19,7 @@ from slowwave.memory import Memory
 
 pytestmark = pytest.mark.processes
 
-CLI = [sys.executable, "-m", "slowwave.interfaces.cli.program"]
+CLI = [sys.executable, "-m", "slowwave"]
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def call(*words: object) -> Result:
 
 def process(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "slowwave.interfaces.cli.program", *map(str, words)],
+        [sys.executable, "-m", "slowwave", *map(str, words)],
         cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
@@ -503,7 +503,7 @@ def test_the_program_works_without_prefect_and_colour_in_any_encoding_and_in_a_n
 
 def interrupted(*words: object, server: OpenAIServer, **environment: str) -> tuple[int, str, str]:
     """Exit code and output of a command whose process group gets SIGINT while a server makes it wait."""
-    command = [sys.executable, "-m", "slowwave.interfaces.cli.program", *map(str, words)]
+    command = [sys.executable, "-m", "slowwave", *map(str, words)]
     with subprocess.Popen(
         command,
         cwd=ROOT,

@@ -177,7 +177,7 @@ def test_every_command_that_is_written_is_one_that_our_programs_know(harness, sc
             python, isolated, *words = words_of(entry)
             assert (python, isolated) == (install.python, "-I")
             if words[0] == "-m":
-                assert words == ["-m", "slowwave.interfaces.cli.program", "mcp", "--home", install.home]
+                assert words == ["-m", "slowwave", "mcp", "--home", install.home]
             else:
                 named_harness, event, home = _named(words[1:])
                 assert (words[0], named_harness, home) == (install.hook, harness, install.home)
