@@ -132,7 +132,7 @@ def ask(
         return None
     address = socket_path(folder)
     request = (method, path, _encoded(body), {**_headers(folder, body), **(headers or {})})
-    reply = _exchange(address, request, writes=writes)
+    reply = exchange(address, request, writes=writes)
     if reply is None or reply.headers.get(STALE.lower()) == "leaves":
         return _ask_new(folder, address, request, writes=writes) if may_start else None
     return None if STALE.lower() in reply.headers else reply
@@ -163,7 +163,7 @@ def _ask_new(
     deadline = time.monotonic() + START_SECONDS
     while process is not None and time.monotonic() < deadline:
         has_ended = process.poll() is not None
-        reply = _exchange(address, request, writes=writes)
+        reply = exchange(address, request, writes=writes)
         if reply is not None and STALE.lower() not in reply.headers:
             return reply
         if has_ended:
@@ -172,7 +172,7 @@ def _ask_new(
     return None
 
 
-def _exchange(
+def exchange(
     address: Path, request: tuple[str, str, bytes | None, Mapping[str, str]], *, writes: bool
 ) -> Reply | None:
     """One request and its answer; None where nobody listens, or where the server left a question unanswered."""
