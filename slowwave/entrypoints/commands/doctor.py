@@ -19,11 +19,11 @@ from rich.text import Text
 from slowwave.entrypoints.commands.agents import agent_rows, no_server_row
 from slowwave.entrypoints.commands.connect import install, places
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
-from slowwave.entrypoints.server.address import read_address
 from slowwave.entrypoints.show.terminal import flat, results, shown_bytes, table
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
+from slowwave.interfaces.http.address import read_address
 from slowwave.models.checks import check_llm
 from slowwave.models.embed.choice import check_embedder
 from slowwave.schemas.refusals import Frozen

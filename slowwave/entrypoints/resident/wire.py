@@ -21,9 +21,6 @@ from slowwave import errors
 if TYPE_CHECKING:
     import subprocess
 
-READER = "slowwave.entrypoints.reader"
-"""The module that a reader runs."""
-
 MOST_ASKED = 4_000_000
 """Bytes of a request that are read at most."""
 
@@ -70,7 +67,7 @@ def socket_path(folder: Path) -> Path:
     Raises:
         ConfigError: the folder belongs to somebody else or is open to others, or every path is too long.
     """
-    name = f"{hashlib.sha256(os.fsencode(folder)).hexdigest()[:24]}.sock"
+    name = f"{hashlib.sha256(os.fsencode(folder)).hexdigest()[:24]}.line"  # nobody listens: servers speak HTTP now
     for place in (os.environ.get("XDG_RUNTIME_DIR"), os.environ.get("TMPDIR"), "/tmp"):  # noqa: S108 # short
         runtime = Path(place or "") / f"slowwave-{os.getuid()}"
         if not place or not os.path.isdir(place) or len(os.fsencode(runtime / name)) > LONGEST_SOCKET:  # noqa: PTH112
@@ -238,19 +235,8 @@ def _unanswered(path: Path, *, is_once: bool, is_sent: bool) -> dict[str, Any]:
 
 
 def leave_reader(folder: Path) -> "subprocess.Popen[bytes] | None":
-    """Start a reader of a home, detached from the terminal; None where nothing is stored."""
-    if not hasattr(socket, "AF_UNIX") or not (folder / "store" / "CURRENT").exists():
-        return None
-    import subprocess  # where somebody listens it is not needed
-
-    return subprocess.Popen(  # noqa: S603 # our own module, with our own interpreter
-        [sys.executable, "-m", READER, str(folder)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        cwd=PACKAGE.parent,
-    )
+    """No reader: servers of a home speak HTTP (`slowwave/interfaces/client.py`), and this process answers itself."""
+    return None
 
 
 def _is_for_another(said: dict[str, Any] | None) -> bool:

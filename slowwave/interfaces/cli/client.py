@@ -95,6 +95,8 @@ def _asked(home: str | None, question: Question, headers: Mapping[str, str]) -> 
     query = urlencode(_given(question.query or {}), doseq=True)
     path = f"{question.path}?{query}" if query else question.path
     method = "GET" if body is None else "POST"
+    if body is not None:
+        headers = {**headers, "Content-Type": "application/json"}
     reply = client.ask(
         folder,
         method,
@@ -107,7 +109,7 @@ def _asked(home: str | None, question: Question, headers: Mapping[str, str]) -> 
     if reply is None:
         from slowwave.interfaces.http.alone import answer  # this process answers: it imports the whole server
 
-        reply = answer(home, method, path, body=body, headers=headers)
+        reply = answer(folder, method, path, client.encoded(body), headers)
     if reply.status >= REFUSED:
         raise _refusal(reply)
     return reply

@@ -4,9 +4,9 @@
     home/server/runs/<run_id>.lock         held by the process for as long as it lives
     home/server/runs/<run_id>.done.json    its report, or its error
 
-A run goes on when the server stops, and is found again by the next one. A process that went without a word leaves its
-run as `lost`. Where `PREFECT_API_URL` names a Prefect server, the process runs the flow through it: the run stands on
-its pages too, with the tag of its id, and can be cancelled there. It needs no deployment and no worker.
+A run continues when the server stops, and the next server finds it again. A process that was killed leaves its run as
+`lost`. Where `PREFECT_API_URL` names a Prefect server, the process runs the flow through it: the run is on its pages
+too, tagged with its id, and can be cancelled there. It needs no deployment and no worker.
 """
 
 import os
@@ -23,14 +23,23 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field, ValidationError
 
 from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
-from slowwave.entrypoints.server.address import SINGLE
 from slowwave.errors import BusyError, InputError, NotFoundError, TransientError
+from slowwave.interfaces.http.address import SINGLE
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.whole_file import PRIVATE, write_whole
+
+PROCESS = "slowwave.interfaces.http.run_process"
+"""The module that the process of a run executes."""
 
 RunState = Literal["running", "done", "failed", "lost"]
 RunId = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{8,64}$")]
 RUN_ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
+
+MOST_RUNS, KEPT_RUNS = 2, 100
+"""Flows that run at once for a server, and reports that are kept, newest first."""
+
+NICENESS = 10
+"""A flow gives way to questions: half of the steps that `nice` has."""
 
 
 class Failure(BaseModel):
@@ -76,9 +85,8 @@ class FlowRun(Started):
 class FlowRuns:
     """The runs of one home, as its server starts them and asks after them."""
 
-    def __init__(self, home: Path, *, most: int, kept: int, niceness: int) -> None:
+    def __init__(self, home: Path) -> None:
         self._home, self._folder = home, home / "server" / "runs"
-        self._most, self._kept, self._niceness = most, kept, niceness
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._guard = Lock()
 
@@ -103,25 +111,7 @@ class FlowRuns:
         if force and flow != "nightly":
             raise InputError("only nightly has a gate to pass by force")
         with self._guard:
-            if run_id is not None and (self._folder / f"{run_id}.json").exists():
-                known = self.run(run_id)
-                if (known.flow, known.dry_run, known.force, tuple(known.sources)) != (
-                    flow,
-                    dry_run,
-                    force,
-                    sources,
-                ):
-                    raise InputError(
-                        f"this run id is of a run of {known.flow} that was asked for otherwise: choose another id"
-                    )
-                return known
-            going_on = next((one for one in self.runs() if one.flow == flow and one.state == "running"), None)
-            if going_on is not None:  # it would take the writer lock from it, or wait for it in vain
-                raise BusyError(f"this flow runs already, as the run {going_on.run_id}: ask after that one")
-            running = sum(one.poll() is None for one in self._processes.values())
-            if running >= self._most:
-                raise TransientError(f"{running} flows run already: ask again when one has ended")
-            started = Started(
+            asked = Started(
                 run_id=run_id or uuid4().hex,
                 flow=flow,
                 where="prefect" if os.environ.get("PREFECT_API_URL", "").strip() else "process",
@@ -130,9 +120,14 @@ class FlowRuns:
                 sources=list(sources),
                 started_at=datetime.now(UTC),
             )
-            self._begin(started)
+            known = self._read(asked.run_id)
+            if known is not None:
+                _check_same(known, asked)
+                return known
+            self._check_free(flow)
+            self._begin(asked)
             self._tidy()
-        return self.run(started.run_id)
+        return self.run(asked.run_id)
 
     def run(self, run_id: str) -> FlowRun:
         """A run as it stands now.
@@ -151,6 +146,10 @@ class FlowRuns:
         found = [one for one in map(self._read, names) if one is not None]
         return sorted(found, key=lambda one: (one.started_at, one.run_id), reverse=True)
 
+    def is_pending(self) -> bool:
+        """Return whether a run of this server is at work."""
+        return self._running() > 0
+
     def leave(self) -> None:
         """Let go of the processes that are still at work: the next server asks after them by their records."""
         for process in self._processes.values():
@@ -158,19 +157,22 @@ class FlowRuns:
                 process.returncode = 0  # nobody waits for it here any more
         self._processes.clear()
 
+    def _running(self) -> int:
+        return sum(one.poll() is None for one in self._processes.values())
+
+    def _check_free(self, flow: FlowName) -> None:
+        same = next((one for one in self.runs() if one.flow == flow and one.state == "running"), None)
+        if same is not None:  # it would take the writer lock from it, or wait for it in vain
+            raise BusyError(f"this flow runs already, as the run {same.run_id}: ask after that one")
+        if (running := self._running()) >= MOST_RUNS:
+            raise TransientError(f"{running} flows run already: ask again when one has ended")
+
     def _begin(self, started: Started) -> None:
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             note(self._folder / f"{started.run_id}.json", started)
             self._processes[started.run_id] = subprocess.Popen(  # noqa: S603 # our own module, our own interpreter
-                [
-                    sys.executable,
-                    "-m",
-                    "slowwave.entrypoints.server.run_process",
-                    str(self._home),
-                    started.run_id,
-                    str(self._niceness),
-                ],
+                [sys.executable, "-m", PROCESS, str(self._home), started.run_id],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -202,11 +204,19 @@ class FlowRuns:
 
     def _tidy(self) -> None:
         """Remove the records of runs beyond those that are kept."""
-        for one in self.runs()[self._kept :]:
+        for one in self.runs()[KEPT_RUNS:]:
             if one.state != "running":
                 self._processes.pop(one.run_id, None)
                 for end in ("done.json", "lock", "json"):
                     (self._folder / f"{one.run_id}.{end}").unlink(missing_ok=True)
+
+
+def _check_same(known: Started, asked: Started) -> None:
+    """Raise an InputError where a run id is used again for another run."""
+    if any(getattr(known, name) != getattr(asked, name) for name in ("flow", "dry_run", "force", "sources")):
+        raise InputError(
+            f"this run id belongs to a run of {known.flow} with other parameters: choose another id"
+        )
 
 
 def is_held(path: Path) -> bool:

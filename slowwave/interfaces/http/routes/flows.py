@@ -5,19 +5,21 @@ import time
 from collections import Counter
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
-from slowwave.entrypoints.server.bodies import Cursor, Limit, PageOf, page_of
-from slowwave.entrypoints.server.lanes import Ask
-from slowwave.entrypoints.server.routes.recording import usable_sources
-from slowwave.entrypoints.server.runs import FlowRun, RunId, RunState
+from slowwave.interfaces.http.accept import Rendered
+from slowwave.interfaces.http.bodies import PageOf, page_of
+from slowwave.interfaces.http.lanes import Ask
+from slowwave.interfaces.http.routes.record import usable_sources
+from slowwave.interfaces.http.runs import FlowRun, RunId, RunState
 from slowwave.schemas.context import Path as FilePath
 from slowwave.schemas.refusals import Frozen, Request, Switch
 from slowwave.schemas.report import NightReport, StageReport
+from slowwave.schemas.requests import PageRequest
 
-router = APIRouter(prefix="/v1", tags=["flows"])
+router = APIRouter(prefix="/v1", tags=["flows"], route_class=Rendered)
 
 LOOK_SECONDS = 0.2
 OwnId = Annotated[
@@ -92,10 +94,10 @@ async def start(flow: FlowName, asked: RunBody, ask: Ask) -> FlowRun:
 
 
 @router.get("/runs")
-async def runs(ask: Ask, limit: Limit = 50, cursor: Cursor = "") -> PageOf[FlowRun]:
+async def runs(asked: Annotated[PageRequest, Query()], ask: Ask) -> PageOf[FlowRun]:
     """Runs of flows that this server started, newest first; also those of before its last start."""
     found = await ask.read(ask.runs.runs)
-    return page_of(found, lambda one: one.run_id, limit=limit, cursor=cursor)
+    return page_of(found, lambda one: one.run_id, asked)
 
 
 @router.get("/runs/{run_id}")
@@ -106,7 +108,7 @@ async def run(run_id: AskedId, ask: Ask) -> FlowRun:
 
 @router.post("/consolidate", responses={202: {"model": Consolidated, "description": "It runs still."}})
 async def consolidate(asked: ConsolidateBody, ask: Ask, response: Response) -> Consolidated:
-    """Run a night now, and tell what it changed or would change; ask after `run_id` where it takes longer."""
+    """Run a night now and say what it changed or would change; where it takes longer, ask for `run_id`."""
     found = await ask.write(
         ask.runs.start, "nightly", run_id=asked.run_id, dry_run=asked.dry_run, force=asked.force
     )
@@ -128,13 +130,13 @@ async def reindex(asked: ReindexBody, ask: Ask) -> FlowRun:
 
 def consolidated(found: FlowRun) -> Consolidated:
     """A night's run in four numbers."""
-    told = Consolidated(run_id=found.run_id, state=found.state, dry_run=bool(found.dry_run))
+    night = Consolidated(run_id=found.run_id, state=found.state, dry_run=bool(found.dry_run))
     if found.failure is not None:
-        return told.model_copy(update={"notes": [found.failure.detail]})
+        return night.model_copy(update={"notes": [found.failure.detail]})
     if not isinstance(found.report, NightReport):
-        return told
+        return night
     counts = _counts(found.report.stages)
-    return told.model_copy(
+    return night.model_copy(
         update={
             "deduped": counts["cell.merged"],
             "compressed": counts["episode.written"] + counts["cell.labelled"],

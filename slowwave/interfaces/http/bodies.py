@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Generic, TypeAlias, TypeVar
 
-from fastapi import Path, Query
+from fastapi import Path
 from pydantic import BaseModel, Field, create_model, model_validator
 
 from slowwave.errors import InputError
@@ -15,8 +15,12 @@ from slowwave.schemas.requests import (
     CorrectRequest,
     EraseRequest,
     ForgetRequest,
+    PageRequest,
+    Project,
     ResolveRequest,
+    WeakRequest,
 )
+from slowwave.schemas.search import FROM_WITHIN
 
 if TYPE_CHECKING:
     ForgetBody: TypeAlias = Request
@@ -39,9 +43,6 @@ else:
         "EraseBody", __base__=Request, dry_run=(bool, EraseRequest.model_fields["dry_run"])
     )
 
-MOST = 200
-"""Entries of a page."""
-
 Id = Annotated[
     str,
     Path(
@@ -49,10 +50,30 @@ Id = Annotated[
         description="An id, or its first 6 or more characters.",
     ),
 ]
-Limit = Annotated[int, Query(ge=1, le=MOST, description="The most entries of the page.")]
-Cursor = Annotated[
-    str, Query(max_length=200, description="The `next_cursor` of the page before; empty for the first page.")
-]
+
+
+class Within(Request):
+    """A project to ask from."""
+
+    project: Project | None = Field(default=None, description=FROM_WITHIN)
+
+
+class EntityAsked(Within):
+    """A name to describe."""
+
+    name: Annotated[str, Field(min_length=1, max_length=1_000)] = Field(
+        description="A person, a thing or a subject."
+    )
+
+
+class DisputesAsked(PageRequest):
+    """A page of contradictions."""
+
+    has_resolved: bool = Field(default=False, description="Resolved ones too, after the open ones.")
+
+
+class FadingAsked(PageRequest, WeakRequest):
+    """A page of memories that will fade."""
 
 
 class Signals(Request):
@@ -144,19 +165,19 @@ class PageOf(BaseModel, Generic[Entry]):
     total: int = Field(ge=0, description="Entries on all pages.")
 
 
-def page_of(found: Sequence[Entry], key: Callable[[Entry], str], *, limit: int, cursor: str) -> PageOf[Entry]:
+def page_of(found: Sequence[Entry], key: Callable[[Entry], str], asked: PageRequest) -> PageOf[Entry]:
     """A page of a list that is at hand whole, after the entry that the cursor names.
 
     Raises:
         InputError: nothing in the list has that cursor any more.
     """
     ids = [key(one) for one in found]
-    if cursor and cursor not in ids:
-        raise InputError("this cursor is of no entry any more: begin at the first page")
-    start = ids.index(cursor) + 1 if cursor else 0
-    shown = list(found[start : start + limit])
-    more = start + limit < len(found)
-    return PageOf(entries=shown, next_cursor=ids[start + limit - 1] if more else "", total=len(found))
+    if asked.cursor and asked.cursor not in ids:
+        raise InputError("no entry has this cursor any more: begin at the first page")
+    start = ids.index(asked.cursor) + 1 if asked.cursor else 0
+    end = start + asked.limit
+    cursor = ids[end - 1] if end < len(found) else ""
+    return PageOf(entries=list(found[start:end]), next_cursor=cursor, total=len(found))
 
 
 class CoreMemory(Frozen):

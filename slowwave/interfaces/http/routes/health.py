@@ -9,19 +9,15 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from slowwave.entrypoints.resident.place import HOME_GONE
-from slowwave.entrypoints.server.watching import Watching
 from slowwave.errors import SlowwaveError
+from slowwave.interfaces.http.security import HOME_GONE
 from slowwave.memory import Memory
 from slowwave.settings.tree import Settings
 
 router = APIRouter(prefix="/health", tags=["health"])
 
-LOOK_SECONDS = 5.0
-"""So long an answer of `ready` stands: whoever asks often costs nothing."""
-
-LOOK_AGAIN_SECONDS = 0.5
-"""So long an answer stands that it is not ready."""
+LOOK_SECONDS, LOOK_AGAIN_SECONDS = 5.0, 0.5
+"""Seconds for which an answer of `ready` is given again, where it is ready and where not: probes cost nothing."""
 
 CHANGED = "slowwave.toml was changed since the server started: start it again"
 
@@ -59,9 +55,8 @@ async def ready(request: Request, response: Response) -> Ready:
         if not state.is_warm:
             reasons.insert(0, "the tables are being loaded: ask again in a moment")
         notes = [] if settings_file(state.settings.home) == state.settings_file else [CHANGED]
-        watch: Watching | None = state.watch
-        notes += [watch.refused()] if watch and watch.refused() else []
-        does = [watch.does()] if watch and watch.does() else []
+        notes += filter(None, (one.lacks() for one in state.companions))
+        does = [*filter(None, (one.does() for one in state.companions))]
         found = Ready(is_ready=not reasons, reasons=reasons, notes=notes, does=does)
         state.ready = (time.monotonic(), found)
     response.status_code = 200 if found.is_ready else 503

@@ -15,7 +15,8 @@ from slowwave.errors import ConfigError
 from slowwave.whole_file import write_whole
 
 SINGLE = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-"""Pools of threads below one question: with many clients each question has one core, and half of the CPU is saved."""
+"""Pools of threads below one question, in a server of one thread each: with many clients that halves the CPU time of a
+question. A flow has the machine for itself and takes all of them."""
 
 KEY_BYTES = 32
 LONGEST_FILE = 10_000

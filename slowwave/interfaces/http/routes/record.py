@@ -4,14 +4,15 @@ from pathlib import Path
 
 from fastapi import APIRouter
 
-from slowwave.entrypoints.server.bodies import IngestBody
-from slowwave.entrypoints.server.lanes import Ask, fields
 from slowwave.errors import InputError, NotFoundError
+from slowwave.interfaces.http.accept import Rendered
+from slowwave.interfaces.http.bodies import IngestBody
+from slowwave.interfaces.http.lanes import Ask, fields
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.requests import RecordRequest
 from slowwave.schemas.results import Recorded
 
-router = APIRouter(prefix="/v1", tags=["record"])
+router = APIRouter(prefix="/v1", tags=["record"], route_class=Rendered)
 
 
 @router.post("/turns")

@@ -1,4 +1,4 @@
-"""The process of one flow: `python -m slowwave.entrypoints.server.run_process HOME RUN_ID NICENESS`."""
+"""The process of one flow: `python -m slowwave.interfaces.http.run_process HOME RUN_ID`."""
 
 import os
 import sys
@@ -8,8 +8,8 @@ from pathlib import Path
 from filelock import FileLock
 
 from slowwave.entrypoints.prefect_ui.runs import Parameters, Report, run_plain, run_under_prefect
-from slowwave.entrypoints.server.runs import Ended, Failure, Started, note
 from slowwave.errors import SlowwaveError
+from slowwave.interfaces.http.runs import NICENESS, Ended, Failure, Started, note
 
 
 def carry_out(home: Path, run_id: str) -> None:
@@ -46,5 +46,5 @@ def _report(home: Path, started: Started) -> Report:
 
 if __name__ == "__main__":
     os.umask(0o077)
-    os.nice(int(sys.argv[3]))
+    os.nice(NICENESS)
     carry_out(Path(sys.argv[1]), sys.argv[2])

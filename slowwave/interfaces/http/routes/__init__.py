@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel
 
-import slowwave.entrypoints.server.bodies
+import slowwave.interfaces.http.bodies
 import slowwave.memory  # noqa: F401 # with the models of all that it answers
 from slowwave.schemas.refusals import Frozen, Request
 
