@@ -19,7 +19,8 @@ from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli.program import ORDER, program
-from slowwave.interfaces.rendering.text import ago, flat, visible
+from slowwave.interfaces.rendering.text import flat, visible
+from slowwave.interfaces.rendering.words import ago
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.report import StageReport
@@ -300,13 +301,15 @@ def test_search_shows_the_answer_first_then_label_text_date_source_topic_and_dou
         contradiction_opened=doubt,
     )
     lines = call("search", "rate limit", "--home", home).stdout.splitlines()
-    assert lines[0] == "Undecided: The rate limit is 250 [2026-11-20] or The rate limit is 300 [2026-11-20]"
-    assert re.fullmatch(r"--- Memory: decided .+ ago ---", lines[2])
-    assert lines[3:6] == [
-        "The rate limit is 250.",
-        "    undecided; the other side: The rate limit is 300.",
-        "2026-11-20 | talk.jsonl | no topic | a | open contradiction",
-    ]
+    assert lines[0] == "Found 1 relevant memory:"
+    assert lines[1] == "Undecided: The rate limit is 250 [2026-11-20] or The rate limit is 300 [2026-11-20]"
+    assert re.match(r"--- Memory \[decision\] \(", lines[3])
+    assert lines[4] == "The rate limit is 250."
+    shown = "\n".join(lines)
+    assert "The rate limit is 300." in shown
+    assert "contradiction" in shown
+    assert "2026-11-20" in lines[-1]
+    assert "talk.jsonl" in lines[-1]
 
 
 def test_stored_text_cannot_steer_the_terminal(home):
@@ -325,7 +328,7 @@ def test_of_a_long_memory_the_lines_that_tell_are_shown_and_json_has_them_with_t
     fill(home, cell_extracted=cell("a", long, summary=None))
     shown = call("search", "what is the rate limit", "--home", home).stdout
     assert "\nThe rate limit is 250.\n" in shown
-    assert "more characters, --json has all" in shown
+    assert "more characters" in shown
     assert "*" not in shown
     hit = json.loads(call("search", "what is the rate limit", "--home", home, "--json").stdout)["cells"][0]
     excerpt = hit["excerpt"]
@@ -337,6 +340,7 @@ def test_of_a_long_memory_the_lines_that_tell_are_shown_and_json_has_them_with_t
 
 def test_the_question_s_words_are_bold_on_a_terminal_and_nothing_stored_is(home, monkeypatch):
     fill(home, cell_extracted=cell("a", f"\x1b[1mbold\x1b[0m **bold** {EVIL}", summary=None))
+    monkeypatch.delenv("NO_COLOR")
     for name, value in {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "200"}.items():
         monkeypatch.setenv(name, value)
     lines = call("search", "limit", "--home", home).stdout.splitlines()
@@ -416,15 +420,15 @@ def test_doctor_reports_unusable_settings_as_a_row_and_not_as_an_end(home, no_pr
     assert "not valid TOML" in shown
 
 
-def test_quarantine_lists_whole_ids_with_the_reason_however_narrow_the_terminal(home, monkeypatch):
+def test_quarantine_lists_ids_with_the_reason_however_narrow_the_terminal(home, monkeypatch):
     ids = [letter * 24 for letter in "ab"]
     fill(home, chunk_cut=pl.concat([quarantined(ids[0], error="refused \x1b[31m"), quarantined(ids[1])]))
     listed = json.loads(call("quarantine", "list", "--home", home, "--json").stdout)
-    assert [(chunk["chunk_id"], chunk["attempts"]) for chunk in listed] == [(ids[0], 3), (ids[1], 3)]
+    assert [(chunk["chunk_id"], chunk["attempts"]) for chunk in listed["entries"]] == [(ids[0], 3), (ids[1], 3)]
     for width in ("120", "30"):
         monkeypatch.setenv("COLUMNS", width)
         shown = call("quarantine", "list", "--home", home).stdout
-        assert all(chunk_id in shown for chunk_id in ids)
+        assert all(chunk_id[:8] in shown for chunk_id in ids)
         assert "\x1b" not in shown
         assert "…" not in shown
 
@@ -432,10 +436,10 @@ def test_quarantine_lists_whole_ids_with_the_reason_however_narrow_the_terminal(
 def test_release_sends_chunks_back_to_work_and_survives_a_rebuild(home):
     ids = [letter * 24 for letter in "abc"]
     fill(home, chunk_cut=pl.concat([quarantined(chunk_id) for chunk_id in ids]))
-    done = call("quarantine", "release", ids[0], "--home", home, "--json")
-    assert json.loads(done.stdout) == {"released": ids[:1]}
+    done = call("quarantine", "release", ids[0][:8], "--home", home, "--json")
+    assert json.loads(done.stdout) == {"ids": ids[:1]}
     assert (
-        json.loads(call("quarantine", "release", "--all", "--home", home, "--json").stdout)["released"]
+        json.loads(call("quarantine", "release", "--all", "--home", home, "--json").stdout)["ids"]
         == ids[1:]
     )
     assert call("run", "rebuild", "--home", home).exit_code == 0
@@ -458,7 +462,7 @@ def test_release_of_what_is_not_in_quarantine_changes_nothing_and_says_why(home)
     )
     assert (unknown.exit_code, pending.exit_code) == (66, 65)
     assert "is pending, not quarantined" in only_line(pending.stderr)
-    assert len(json.loads(call("quarantine", "list", "--home", home, "--json").stdout)) == 1
+    assert json.loads(call("quarantine", "list", "--home", home, "--json").stdout)["total"] == 1
     assert call("quarantine", "release", "--home", home).exit_code == 2
     assert call("quarantine", "release", "a", "--all", "--home", home).exit_code == 2
 
@@ -563,8 +567,8 @@ def test_visible_text_keeps_lines_and_spells_out_what_a_terminal_would_obey():
     ("words", "told"),
     [
         (["search", "x", "--after", "2026-08-10", "--before", "2026-08-01"], "leave no time"),
-        (["context", "x" * 200_000], "question has 200000 characters"),
-        (["context", "x", "--branch", "b" * 5_000], "branch has 5000 characters"),
+        (["context", "x" * 200_000], "QUESTION: give at most 100000 characters"),
+        (["context", "x", "--branch", "b" * 5_000], "--branch: give at most 1000 characters"),
     ],
 )
 def test_a_filter_or_signal_that_is_not_possible_is_one_line(tmp_path, words, told):

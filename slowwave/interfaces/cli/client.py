@@ -151,7 +151,8 @@ def view_header(*, explain: bool) -> str:
     columns = shutil.get_terminal_size((80 if is_terminal else PIPE_WIDTH, 24)).columns
     if not is_terminal and "COLUMNS" not in os.environ:
         columns = PIPE_WIDTH
-    has_color = is_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    is_colored = is_terminal or bool(os.environ.get("FORCE_COLOR"))
+    has_color = is_colored and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
     parts = [f"width={columns}", *["color=1"] * has_color, *["explain=1"] * explain]
     return ", ".join(parts)
 

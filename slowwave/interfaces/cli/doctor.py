@@ -14,15 +14,13 @@ import httpx
 import polars as pl
 from pydantic import Field
 
-from slowwave.entrypoints.commands.agents import agent_rows, no_server_row
-from slowwave.entrypoints.commands.connect import install, places
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
-from slowwave.entrypoints.server.address import read_address
+from slowwave.interfaces.http.address import read_address
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
 from slowwave.interfaces.rendering.blocks import Block, Table, line
-from slowwave.interfaces.rendering.text import shown_bytes
+from slowwave.interfaces.rendering.words import size_of
 from slowwave.models.checks import check_llm
 from slowwave.models.embed.choice import check_embedder
 from slowwave.schemas.refusals import Frozen
@@ -112,7 +110,7 @@ def _disk(home: Home) -> list[Check]:
     state = "can be written" if place == whole else "is not there yet and will be made"
     free = shutil.disk_usage(place).free
     is_wide = free >= ROOM_WISHED
-    found = f"{shown_bytes(free)} free" + ("" if is_wide else ": make room, a night may need more")
+    found = f"{size_of(free)} free" + ("" if is_wide else ": make room, a night may need more")
     return [
         _row("home folder", True, f"{home.root} {state}"),
         Check(name="disk room", is_well=is_wide, is_needed=free < ROOM_NEEDED, found=found),

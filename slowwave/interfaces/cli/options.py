@@ -23,6 +23,7 @@ OPTION_OF = {
     "cell_id": "ID",
     "contradiction_id": "ID",
     "query": "QUERY",
+    "question": "QUESTION",
     "text": "TEXT",
 }
 """Names of options that differ from those of their fields; every other field is `--its-name`."""
