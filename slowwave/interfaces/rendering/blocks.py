@@ -2,7 +2,7 @@
 
 `answers.py`, `cells.py`, `home.py` and `runs.py` make blocks of results; `text.py` and `agents.py` make text of blocks.
 Stored text enters a block as it is: only the two writers know what a terminal or an agent would obey, and they spell it
-out there.
+out there. Within a line stored text comes last, behind ids, dates and sources, so that it cannot forge any of them.
 """
 
 from collections.abc import Iterable
@@ -21,6 +21,13 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Opening:
+    """What was found or done, in our own words: it never holds stored text, so an agent reads it outside the fence."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Heading:
     """The title of what follows."""
 
@@ -36,6 +43,13 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Quote:
+    """A stored text by itself: a terminal keeps its line breaks, an agent reads one marked line."""
+
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows under named columns; `numbers` are the positions of columns that are aligned to the right."""
 
@@ -46,9 +60,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Page:
-    """Text that is a page already (`context`, core memory): it keeps its lines."""
+    """Text that is a page already (`context`, core memory): it keeps its lines; `is_fenced` where it has its fence."""
 
     text: str
+    is_fenced: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,12 +73,31 @@ class Note:
     text: str
 
 
-Block: TypeAlias = Heading | Line | Table | Page | Note
+@dataclass(frozen=True)
+class Cursor:
+    """Where the next page begins; not shown where entries of this page had to be left out."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Lines that belong together: shown whole, or left out and counted."""
+
+    blocks: tuple[Heading | Line | Quote, ...]
+
+
+Block: TypeAlias = Opening | Heading | Line | Quote | Table | Page | Note | Cursor | Entry
 
 
 def line(*spans: str | Span, indent: int = 0) -> Line:
     """A line of plain texts and styled spans."""
     return Line(tuple(one if isinstance(one, Span) else Span(one) for one in spans), indent)
+
+
+def quote(text: str) -> Quote:
+    """A stored text by itself."""
+    return Quote((Span(text),))
 
 
 def notes(texts: Iterable[str]) -> list[Note]:

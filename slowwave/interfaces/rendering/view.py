@@ -7,6 +7,8 @@ plain text of 100 columns.
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from slowwave.interfaces.rendering.words import ago
+
 HEADER = "Slowwave-View"
 
 NARROWEST, WIDEST = 20, 1_000
@@ -20,6 +22,10 @@ class View:
     width: int = 100
     color: bool = False
     explain: bool = False
+
+    def ago(self, moment: datetime) -> str:
+        """A moment in words, as seen from `now`."""
+        return ago(moment, self.now)
 
 
 def view_of(header: str, *, now: datetime | None = None) -> View:

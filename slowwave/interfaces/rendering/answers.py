@@ -1,0 +1,470 @@
+"""Answers of the memory as blocks, and the one way from any result of a route to its blocks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Final, TypeAlias
+
+from slowwave.interfaces.rendering import cells, home, runs
+from slowwave.interfaces.rendering.blocks import (
+    Block,
+    Entry,
+    Heading,
+    Line,
+    Opening,
+    Page,
+    Quote,
+    Span,
+    line,
+    notes,
+    quote,
+)
+from slowwave.interfaces.rendering.view import View
+from slowwave.interfaces.rendering.words import (
+    FIRST_STEPS,
+    PERSON,
+    clipped,
+    short,
+    shorts,
+    until,
+    valid,
+)
+from slowwave.schemas.context import Context
+from slowwave.schemas.moments import day_of, is_unknown
+from slowwave.schemas.report import several, several_memories
+from slowwave.schemas.results import Dispute, Done, Erased, Recorded, Remembered, Resolved, Side
+from slowwave.schemas.search import (
+    CellHit,
+    ChainStep,
+    EntityPage,
+    EntityResult,
+    Excerpt,
+    Fact,
+    FormerValue,
+    Hit,
+    SearchResult,
+    Timeline,
+    TimelineEvent,
+    TopicHit,
+    TurnHit,
+)
+
+Render: TypeAlias = Callable[[Any, View], list[Block]]
+
+NOTHING: Final = "Nothing in memory answers that."
+
+STEP_NAMES: Final = {"causal": "Led to", "supersedes": "Was replaced by", "elaborates": "Is explained by"}
+
+MOST_SHOWN: Final = 20
+"""Texts that an erase shows of what goes; more are counted."""
+
+CHOICES: Final = "Choose a_wins, b_wins, both_valid, or merged with a text that replaces both."
+
+
+def blocks_of(found: Any, view: View) -> list[Block]:
+    """The blocks of a result, by its type; of a list or page by the type of its entries.
+
+    Raises:
+        TypeError: no renderer is known for it.
+    """
+    if isinstance(found, list | tuple):
+        name = type(found[0]).__name__ if found else ""
+        return _LISTS[name](found, view) if found else [Opening("Nothing found.")]
+    name, _, of = type(found).__name__.partition("[")
+    if name == "PageOf":
+        return [*_LISTS[of.rstrip("]")](found.entries, view), *cells.end_of(found, len(found.entries))]
+    if name not in _RENDERERS:
+        raise TypeError(f"nothing renders {name}")
+    return _RENDERERS[name](found, view)
+
+
+# Search
+
+
+def search(found: SearchResult, view: View) -> list[Block]:
+    """Topic summaries, memories, what led to them and messages, best first, behind the line that leads."""
+    has_projects = len({hit.project_id for hit in found.cells}) > 1
+    entries = [
+        *(_topic(hit, view) for hit in found.topics),
+        *(_cell(hit, view, has_projects=has_projects) for hit in found.cells),
+        *(_step(step, view) for step in found.reasons),
+        *(_turn(hit, view) for hit in found.turns),
+    ]
+    if not entries:
+        is_empty = any(note.startswith("No memory yet") for note in found.notes)
+        said = [*found.notes] or [NOTHING]
+        return [Opening(" ".join([*said, *([FIRST_STEPS] if is_empty else [])]))]
+    lead = [Quote((Span(found.lead, "bold"),))] if found.lead else []
+    asked = []
+    if view.explain:
+        since = f" from {found.after:%Y-%m-%d}" if found.after else ""
+        asked = [f"read as a question for: {found.intent}{since}{until(found.before)}"]
+    return [Opening(_count_line(found)), *lead, *entries, *notes([*asked, *found.notes])]
+
+
+def _count_line(found: SearchResult) -> str:
+    memories = len(found.topics) + len(found.cells) + len(found.reasons)
+    parts = [several(memories, "relevant memory", "relevant memories")] if memories else []
+    if found.turns:
+        parts.append(several(len(found.turns), "message" if memories else "relevant message"))
+    return f"Found {' and '.join(parts)}:"
+
+
+def _topic(hit: TopicHit, view: View) -> Entry:
+    state = "; a memory behind it changed since" if hit.is_outdated else ""
+    return Entry(
+        (
+            Heading(f'Topic Summary: "{clipped(hit.name)}" (updated {view.ago(hit.updated_at)}{state})'),
+            _excerpt(hit.excerpt, hit.summary),
+            *(line(f"since then: {one}", indent=2) for one in hit.since),
+            *_why(hit, view),
+            _meta(day_of(hit.updated_at), several_memories(hit.cell_count), hit.whose or PERSON),
+        )
+    )
+
+
+def _cell(hit: CellHit, view: View, *, has_projects: bool) -> Entry:
+    again = [several(hit.confirmations, "confirmation")] if hit.confirmations else []
+    state = [hit.status] if hit.status != "active" else []
+    alert = [Span(" | "), Span("open contradiction", "alert")] if hit.has_open_contradiction else []
+    source = [f"topic {hit.topic_name}"] if hit.topic_name else []
+    source += [f"project {hit.project_id}"] if has_projects else []
+    meta = _meta(f"id {short(hit.cell_id)}", day_of(hit.event_time), hit.whose or PERSON, *state, *again)
+    rest = _meta("", *source, f"from {hit.source_name}")
+    return Entry(
+        (
+            Heading(f"Memory [{hit.cell_type}] ({view.ago(hit.event_time)}, salience: {hit.salience:.1f})"),
+            _excerpt(hit.excerpt, hit.text),
+            *(line(f"{number}. {step}", indent=2) for number, step in enumerate(hit.steps, start=1)),
+            *([line(f"form: {hit.template}", indent=2)] if hit.template else []),
+            *([_rival(hit.rival)] if hit.rival else []),
+            *([line(Span(f"note: {hit.echo}", "dim"), indent=2)] if hit.echo else []),
+            *(_former(value) for value in hit.history),
+            *(_said(turn) for turn in hit.evidence),
+            *_why(hit, view),
+            Line((*meta.spans, *alert, *rest.spans)),
+        )
+    )
+
+
+def _step(step: ChainStep, view: View) -> Entry:
+    how = f": {clipped(step.predicate)}" if step.predicate else ""
+    return Entry(
+        (
+            Heading(f"{STEP_NAMES.get(step.relation, step.relation)} {short(step.reached_from)}{how}"),
+            _excerpt(step.excerpt, step.content),
+            _meta(
+                f"id {short(step.cell_id)}", day_of(step.event_time), step.whose or PERSON, step.status,
+                f"from {step.source_name}",
+            ),
+        )
+    )  # fmt: skip
+
+
+def _turn(hit: TurnHit, view: View) -> Entry:
+    state = ", not yet read by a night" if hit.is_unread else ""
+    return Entry(
+        (
+            Heading(f"Message ({view.ago(hit.event_time)}{state}) by {clipped(hit.said_by)}"),
+            _excerpt(hit.excerpt, hit.content),
+            *_why(hit, view),
+            _meta(
+                f"id {short(hit.turn_id)}", day_of(hit.event_time), hit.whose or PERSON, f"from {hit.source_name}"
+            ),
+        )
+    )  # fmt: skip
+
+
+def _excerpt(excerpt: Excerpt | None, whole: str) -> Quote:
+    """The part of a text that answers, with the words of the question in bold and the length of what is left out."""
+    if excerpt is None:
+        return quote(whole)
+    spans, last = list[Span](), 0
+    for start, end in excerpt.words:
+        spans += [Span(excerpt.text[last:start]), Span(excerpt.text[start:end], "bold")]
+        last = end
+    left = len(whole) - sum(end - start for start, end in excerpt.parts)
+    more = [Span(f" [{left} more characters]", "dim")] if left > 0 else []
+    return Quote((*spans, Span(excerpt.text[last:]), *more))
+
+
+def _former(value: FormerValue) -> Line:
+    held = valid(value.valid_from, value.valid_until)
+    return line(Span(f"before ({held}): {clipped(value.value)}", "dim"), indent=2)
+
+
+def _rival(rival: FormerValue) -> Line:
+    return line(f"undecided; the other side, id {short(rival.cell_id)}: {clipped(rival.content)}", indent=2)
+
+
+def _said(turn: TurnHit) -> Line:
+    """A message under the memory that rests on it."""
+    text = turn.content if turn.excerpt is None else turn.excerpt.text
+    said = f"said {day_of(turn.event_time)}, message {short(turn.turn_id)}, {clipped(turn.said_by)}: {text}"
+    return line(Span(" ".join(said.split()), "dim"), indent=2)
+
+
+def _why(hit: Hit, view: View) -> list[Line]:
+    """The score and the columns that it was computed from, where the asker wants them."""
+    if not view.explain:
+        return []
+    columns = ", ".join(f"{name} {value:.4g}" for name, value in hit.why.items())
+    return [line(Span(f"score {hit.score:.4f}: {columns}", "dim"), indent=2)]
+
+
+def _meta(*parts: str) -> Line:
+    return line(Span(" | ".join(parts), "dim"))
+
+
+# Context, entities, timelines
+
+
+def context(found: Context, view: View) -> list[Block]:
+    """The assembled text; the count of its tokens goes to a terminal's notes."""
+    text = getattr(found, "context", None) or getattr(
+        found, "text", ""
+    )  # a route has other names for the same
+    if not text:
+        said = [f"{one} {FIRST_STEPS}" if one.startswith("No memory yet") else one for one in found.notes]
+        return notes(said or ["Nothing in memory is relevant and new here."])
+    tokens = getattr(found, "token_count", None) or getattr(found, "tokens", 0)
+    return [
+        Page(text, is_fenced=True),
+        *notes([*found.notes, f"{tokens} of {found.budget_tokens} tokens"]),
+    ]
+
+
+def entity(found: EntityResult, view: View) -> list[Block]:
+    """Each entity under its name: values now and before, neighbours, what was said lately."""
+    has_projects = len({one.project_id for one in found.entities}) > 1
+    pages = (_entity_page(one, view, has_projects=has_projects) for one in found.entities)
+    count = len(found.entities)
+    opening = [Opening(f"Found {count} entities of that name:")] if count > 1 else []
+    return [*opening, *chain.from_iterable(pages), *notes(found.notes)]
+
+
+def _entity_page(page: EntityPage, view: View, *, has_projects: bool) -> Iterator[Block]:
+    where = f", project {page.project_id}" if has_projects else ""
+    kind = f"{page.entity_type}, " if page.entity_type else ""
+    since = "" if is_unknown(page.first_at) else f", since {day_of(page.first_at)}"
+    count = several_memories(page.mention_count)
+    yield Heading(f"{clipped(page.name)} ({kind}{count}{since}, last {view.ago(page.last_at)}{where})")
+    if page.aliases:
+        yield line(f"also called: {', '.join(page.aliases)}")
+    if page.summary:
+        yield quote(page.summary)
+        if page.needs_review:
+            yield line(
+                Span("a memory behind this summary was superseded; the next night writes it anew", "dim")
+            )
+    for fact in page.facts:
+        yield _fact(fact)
+    if page.neighbours:
+        named = ", ".join(f"{one.name} ({one.shared_count})" for one in page.neighbours)
+        yield line(Span(f"named together with: {named}", "dim"))
+    yield from map(_event, page.lately)
+
+
+def _fact(fact: Fact) -> Entry:
+    alert = [Span("open contradiction, ", "alert")] if fact.has_open_contradiction else []
+    said = f"{clipped(fact.attribute)}: {clipped(fact.value)}"
+    first = line(
+        f"id {short(fact.cell_id)}, since {day_of(fact.since)}, ", *alert, Span(said, "bold"), indent=1
+    )
+    return Entry((first, *map(_former, fact.history)))
+
+
+def timeline(found: Timeline, view: View) -> list[Block]:
+    """One line an event, oldest first; superseded ones are marked."""
+    if not found.events:
+        return [Opening("Nothing with a date is known of that."), *notes(found.notes)]
+    return [Heading(f"Timeline: {clipped(found.title)}"), *map(_event, found.events), *notes(found.notes)]
+
+
+def _event(event: TimelineEvent) -> Line:
+    state = ""
+    if event.status == "superseded":
+        by = f" by {short(event.superseded_by)}" if event.superseded_by else ""
+        state = f", superseded{by}{until(event.until)}"
+    elif event.status != "active":
+        state = f", {event.status}"
+    head = (
+        f"{day_of(event.at)} [{event.cell_type}] id {short(event.cell_id)}, {event.whose or PERSON}{state}: "
+    )
+    return line(Span(head, "dim"), Span(clipped(event.content), "dim" if state else ""), indent=1)
+
+
+# Contradictions
+
+
+def disputes(found: Sequence[Dispute], view: View) -> list[Block]:
+    """Contradictions, both sides under each other."""
+    if not found:
+        return [Opening("No contradiction is open.")]
+    open_count = sum(one.status == "open" for one in found)
+    said = f"{several(open_count, 'open contradiction')}. Of the two sides a person decides which is right. {CHOICES}"
+    return [*([Opening(said)] if open_count else []), *map(_dispute, found)]
+
+
+def _dispute(one: Dispute) -> Entry:
+    about = "".join(f" / {clipped(part)}" for part in (one.subject, one.attribute) if part)
+    state = f"resolved, {one.resolution}" if one.resolution else one.status
+    remarks = [("why", one.note), ("resolved because", one.resolution_note)]
+    return Entry(
+        (
+            Heading(f"Contradiction {short(one.contradiction_id)} ({state}, {day_of(one.detected_at)}){about}"),
+            *_side("a", one.a),
+            *_side("b", one.b),
+            *(line(Span(f"{name}: {text}", "dim"), indent=1) for name, text in remarks if text),
+        )
+    )  # fmt: skip
+
+
+def _side(name: str, side: Side | None) -> list[Line]:
+    if side is None:
+        return [line(f"{name}: no longer there", indent=1)]
+    whose = "confirmed by a person" if side.protected else cells.whose(side.origin)
+    state = [side.status] if side.status != "active" else []
+    head = ", ".join([f"id {short(side.cell_id)}", day_of(side.event_time), whose, *state])
+    return [
+        line(f"{name}: {head}, from {clipped(side.source_name)}", indent=1),
+        line(clipped(side.content, 400), indent=2),
+    ]
+
+
+# Edits
+
+
+def remembered(found: Remembered, view: View) -> list[Block]:
+    """The id by which it can be corrected and cited."""
+    return [Opening(f"Remembered as {short(found.cell_id)}."), *notes(found.notes)]
+
+
+def done(found: Done, view: View) -> list[Block]:
+    """The memory that was edited, what it replaced and what changed."""
+    replaced = f", replaces {shorts(found.replaced)}" if found.replaced else ""
+    left = [line(f"no longer shown: {clipped(one)}", indent=1) for one in found.left_out]
+    return [
+        Opening(f"{_deed(found)}: id {short(found.cell_id)}{replaced}"),
+        quote(found.content),
+        *left,
+        *notes(found.notes),
+    ]
+
+
+def _deed(found: Done) -> str:
+    """What an edit did, by its events."""
+    if "cell.deleted" in found.changed:
+        return "Forgotten"
+    if found.reason is not None and found.replaced:
+        return "Corrected"
+    if "cell.protected" in found.changed:
+        return "Confirmed"
+    return "Recorded" if found.changed else "Unchanged"
+
+
+def resolved(found: Resolved, view: View) -> list[Block]:
+    """The end of a contradiction."""
+    first = f"Contradiction {short(found.contradiction_id)} is "
+    parts = [first + (f"resolved, {found.resolution}." if found.resolution else "open again.")]
+    parts += [f"{short(found.winner_id)} is current."] if found.winner_id else []
+    parts += [f"Superseded: {shorts(found.superseded)}."] if found.superseded else []
+    parts += [f"Restored: {shorts(found.restored)}."] if found.restored else []
+    return [Opening(" ".join(parts)), *notes(found.notes)]
+
+
+def erased(found: Erased, view: View) -> list[Block]:
+    """Counts of what was or would be erased, and the proof that it is gone."""
+    counts = (
+        f"{several(len(found.turn_ids), 'message')}, {several_memories(len(found.cell_ids))}, "
+        f"{several(len(found.topic_ids), 'topic summary', 'topic summaries')}"
+    )
+    if found.dry_run:
+        return [
+            Opening(f"Would erase {counts}:"),
+            *_first_of(found.shown),
+            *([line("Believed again without it:"), *_first_of(found.revived)] if found.revived else []),
+            *notes(found.notes),
+        ]
+    proof = f"Proof: every byte of the home was searched for {several(found.searched_texts, 'text')}; none is there."
+    left = [Opening(f"Still in {name}: {count}") for name, count in found.remaining.items()]
+    untold = f"Too short to be searched for: {several(found.short_texts, 'text')}; their rows are gone."
+    return [
+        Opening(f"Erased {counts}."),
+        *(Opening(f"  {name}: {count}") for name, count in found.rewritten.items()),
+        *([Opening(proof)] if found.is_proven else left),
+        *([Opening(untold)] if found.short_texts else []),
+        *notes(found.notes),
+    ]
+
+
+def _first_of(texts: Sequence[str]) -> list[Block]:
+    more = len(texts) - MOST_SHOWN
+    rest = [line(f"and {more} more", indent=1)] if more > 0 else []
+    return [*(line(clipped(text), indent=1) for text in texts[:MOST_SHOWN]), *rest]
+
+
+def recorded(found: Recorded, view: View) -> list[Block]:
+    """Messages that were recorded."""
+    said = [f"Recorded {several(found.new_count, 'new message')}; {found.known_count} were known."]
+    for title, counts in (("left out", found.left_out), ("secrets redacted", found.redacted)):
+        said += (
+            [f"{title}: {', '.join(f'{name} {count}' for name, count in counts.items())}"] if counts else []
+        )
+    return [Opening(one) for one in said]
+
+
+def _core(found: Any, view: View) -> list[Block]:
+    return [Page(found.text)] if found.text else [Opening("No core memory yet.")]
+
+
+def _cited(found: Any, view: View) -> list[Block]:
+    return [Opening(f"Noted: {several(len(found.cell_ids), 'memory', 'memories')}.")]
+
+
+def _released(found: Any, view: View) -> list[Block]:
+    return [Opening(f"Back to the next night: {len(found.ids)}. {shorts(found.ids)}")]
+
+
+_RENDERERS: Final[dict[str, Render]] = {
+    "SearchResult": search,
+    "Context": context,
+    "Assembled": context,
+    "EntityResult": entity,
+    "Timeline": timeline,
+    "CoreMemory": _core,
+    "Remembered": remembered,
+    "Done": done,
+    "Resolved": resolved,
+    "Erased": erased,
+    "Recorded": recorded,
+    "Cited": _cited,
+    "Released": _released,
+    "CellPage": cells.cell_page,
+    "CellDetail": cells.cell_detail,
+    "Explanation": cells.explanation,
+    "EntitiesPage": cells.entities_page,
+    "EpisodePage": cells.episode_page,
+    "TopicPage": cells.topic_page,
+    "Status": home.status,
+    "Stats": home.stats,
+    "Connected": home.connected,
+    "StageReport": runs.report,
+    "NightReport": runs.report,
+    "FlowRun": runs.run,
+    "Consolidated": runs.consolidated,
+    "Exported": runs.exported,
+    "Derivation": runs.derivation,
+}
+"""By the name of the type: the types of the HTTP and hook rooms would bring FastAPI into every command."""
+
+_LISTS: Final[dict[str, Render]] = {
+    "Dispute": disputes,
+    "Fading": cells.fading,
+    "ForgottenCell": cells.archived,
+    "QuarantinedChunk": home.quarantine,
+    "FoundSource": home.sources,
+    "State": home.connections,
+    "Check": home.checks,
+    "SecretPlace": home.secrets,
+    "FlowRun": runs.run_list,
+}
