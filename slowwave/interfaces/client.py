@@ -166,6 +166,7 @@ def _ask_new(
         has_ended = process.poll() is not None
         reply = exchange(address, request, writes=writes)
         if reply is not None and STALE.lower() not in reply.headers:
+            process.returncode = 0  # it goes on, and nobody waits for it here
             return reply
         if has_ended:
             return None

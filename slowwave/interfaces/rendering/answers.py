@@ -1,6 +1,7 @@
 """Answers of the memory as blocks, and the one way from any result of a route to its blocks."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from slowwave.interfaces.rendering import cells, home, runs
@@ -235,9 +236,10 @@ def context(found: Context, view: View) -> list[Block]:
 def entity(found: EntityResult, view: View) -> list[Block]:
     """Each entity under its name: values now and before, neighbours, what was said lately."""
     has_projects = len({one.project_id for one in found.entities}) > 1
-    pages = [block for one in found.entities for block in _entity_page(one, view, has_projects=has_projects)]
-    opening = [Opening(f"Found {several(len(pages), 'entity', 'entities')}:")] if len(pages) > 1 else []
-    return [*opening, *pages, *notes(found.notes)]
+    pages = (_entity_page(one, view, has_projects=has_projects) for one in found.entities)
+    count = len(found.entities)
+    opening = [Opening(f"Found {count} entities of that name:")] if count > 1 else []
+    return [*opening, *chain.from_iterable(pages), *notes(found.notes)]
 
 
 def _entity_page(page: EntityPage, view: View, *, has_projects: bool) -> Iterator[Block]:

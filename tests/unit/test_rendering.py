@@ -1,0 +1,101 @@
+"""Results as text: every answer of the API has a renderer, and the view decides colour, width and scores."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_args
+
+import pytest
+from fastapi.routing import APIRoute
+
+from slowwave.entrypoints.server.app import ROUTERS
+from slowwave.interfaces.rendering.agents import MOST_BYTES, page
+from slowwave.interfaces.rendering.answers import _LISTS, _RENDERERS, blocks_of
+from slowwave.interfaces.rendering.blocks import Cursor, Note, Page, Table, line
+from slowwave.interfaces.rendering.text import terminal
+from slowwave.interfaces.rendering.view import View, view_of
+from slowwave.interfaces.rendering.words import ago, size_of
+from tests.results import NOW, RESULTS
+
+
+def answers() -> Iterator[Any]:
+    for router in ROUTERS[:-1]:
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                yield route.response_model
+
+
+def test_every_answer_of_the_api_has_a_renderer() -> None:
+    for answer in answers():
+        name, _, of = answer.__name__.partition("[")
+        if name == "list":
+            (item,) = get_args(answer)
+            assert item.__name__ in _LISTS
+        else:
+            assert (of.rstrip("]") in _LISTS) if of else (name in _RENDERERS), name
+
+
+def test_what_nothing_renders_is_a_bug_that_says_so() -> None:
+    with pytest.raises(TypeError, match="nothing renders View"):
+        blocks_of(View(NOW), View(NOW))
+
+
+def test_colours_are_written_only_for_who_asks_for_them() -> None:
+    blocks = blocks_of(RESULTS["search"], View(NOW))
+    assert "\x1b" not in terminal(blocks, View(NOW))[0]
+    assert "\x1b[1m" in terminal(blocks, view_of("width=60, color=1", now=NOW))[0]
+
+
+def test_scores_are_shown_only_for_who_asks_for_them() -> None:
+    for header, is_shown in (("", False), ("explain=1", True)):
+        view = view_of(header, now=NOW)
+        assert ("score 0.5000" in terminal(blocks_of(RESULTS["search"], view), view)[0]) is is_shown
+
+
+def test_a_line_is_never_wrapped_and_a_page_for_a_prompt_stays_as_it_is() -> None:
+    view = View(NOW, width=20)
+    text = "<slowwave-memory>\n- a family: \U0001f468\u200d\U0001f469\n</slowwave-memory>"
+    shown, notes = terminal([line("x" * 200), Page(text, is_fenced=True), Note("1 of 2")], view)
+    assert shown == f"{'x' * 200}\n{text}\n"
+    assert notes == ["1 of 2"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0, "just now"),
+        (3_700, "1 hour ago"),
+        (-7_300, "in 2 hours"),
+        (86_400 * 3, "3 days ago"),
+        (86_400 * 800, "2 years ago"),
+    ],
+)
+def test_a_moment_is_told_in_its_largest_whole_unit(seconds: float, told: str) -> None:
+    assert ago(NOW - timedelta(seconds=seconds), NOW) == told
+
+
+def test_an_unknown_day_and_a_size_are_told_in_words() -> None:
+    assert ago(datetime(1970, 1, 1, tzinfo=UTC), NOW) == "day unknown"
+    assert [size_of(count) for count in (12, 2048, 3 * 1024**2, 5 * 1024**3)] == [
+        "12 B",
+        "2.0 KiB",
+        "3.0 MiB",
+        "5.0 GiB",
+    ]
+
+
+@pytest.mark.parametrize("text", ["staging " * 40, "窯の温度 " * 80])
+def test_a_page_has_a_bound_in_every_script_and_counts_what_it_leaves_out(text: str) -> None:
+    blocks = [line(f"number {number} {text}") for number in range(300)]
+    newest, oldest = page(blocks, View(NOW), newest_last=True), page(blocks, View(NOW))
+    for shown, what in ((oldest, "more"), (newest, "older ones")):
+        assert MOST_BYTES - 3_000 < len(shown.encode()) <= MOST_BYTES
+        assert f"({300 - shown.count('number ')} {what} left out: narrow" in shown
+    assert "number 299" in newest
+    assert "number 1 " in oldest
+
+
+def test_a_page_of_a_list_that_was_cut_names_no_next_page() -> None:
+    whole = [Table(("id",), (("1a2b",),)), Cursor("Next page: cursor c1")]
+    assert page(whole, View(NOW)).endswith("Next page: cursor c1")
+    cut = [Table(("id",), (("1a2b " * 60,),) * 300), Cursor("Next page: cursor c1")]
+    assert "c1" not in page(cut, View(NOW))
