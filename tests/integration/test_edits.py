@@ -470,7 +470,7 @@ def test_every_word_is_a_command_with_a_document_for_programs(folder):
     assert run("erase", "--text", "5432", "--dry-run")["cell_ids"] == [said["cell_id"]]
     assert run("erase", said["cell_id"][:8], "--yes")["remaining"] == {}
     shown = CliRunner().invoke(program, ["status", "--counts", "--home", str(folder)])
-    assert "1 turn erased" in shown.stdout
+    assert "1 message erased" in shown.stdout
 
 
 def test_a_text_for_people_stands_for_every_word(folder):
@@ -487,7 +487,7 @@ def test_a_text_for_people_stands_for_every_word(folder):
     assert "contradiction d11111, open" in shown("explain", "aaaaaa1")
     assert "next night" in shown("list", "--fading", "36500")
     assert "--cursor" in shown("list", "--fading", "36500", "--limit", "1")
-    assert "Would erase 0 turns, 1 memory" in shown("erase", "aaaaaa1", "--dry-run")
+    assert "Would erase 0 messages, 1 memory" in shown("erase", "aaaaaa1", "--dry-run")
     assert "proof" in shown("erase", "aaaaaa1", "--yes")
 
 
@@ -515,10 +515,14 @@ def test_the_command_erases_only_after_a_yes(folder, monkeypatch: pytest.MonkeyP
         return done.exit_code, done.output
 
     code, told = erase()
-    assert (code != 0, "give --yes" in told) == (True, True)
+    assert (code != 0, "give --yes" in told) == (True, True), told
     monkeypatch.setattr(edits, "_has_terminal", lambda: True)
     code, told = erase("n\n")
-    assert (code, "Would erase 0 turns, 1 memory" in told, "Nothing was erased." in told) == (1, True, True)
+    assert (code, "Would erase 0 messages, 1 memory" in told, "Nothing was erased." in told) == (
+        1,
+        True,
+        True,
+    )
     assert erase("", "--json")[0] != 0
     assert Memory(folder).explain("aaaaaa1").content == "Staging listens on 5432."
     code, told = erase("y\n")

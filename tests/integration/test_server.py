@@ -16,9 +16,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from slowwave.interfaces.cli.doctor import server_checks
 from slowwave.errors import ConfigError, TransientError
 from slowwave.home.paths import open_home
+from slowwave.interfaces.cli.doctor import server_checks
 from slowwave.interfaces.http.address import Address, own_key, read_address, remove_address, write_address
 from slowwave.interfaces.http.app import BODY_BYTES
 from slowwave.interfaces.http.lanes import Lanes
