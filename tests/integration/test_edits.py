@@ -482,9 +482,9 @@ def test_a_text_for_people_stands_for_every_word(folder):
         return done.stdout
 
     assert "Staging listens on 6432." in shown("contradictions")
-    assert "holds: bbbbbb1" in shown("resolve", "d11111", "b_wins")
-    assert "Open again" in shown("resolve", "d11111", "--undo")
-    assert "contradiction d11111, open" in shown("explain", "aaaaaa1")
+    assert "bbbbbb1 is current" in shown("resolve", "d11111", "b_wins")
+    assert "open again" in shown("resolve", "d11111", "--undo")
+    assert "d11111" in shown("explain", "aaaaaa1")
     assert "next night" in shown("list", "--fading", "36500")
     assert "--cursor" in shown("list", "--fading", "36500", "--limit", "1")
     assert "Would erase 0 messages, 1 memory" in shown("erase", "aaaaaa1", "--dry-run")

@@ -179,11 +179,7 @@ def test_the_shell_says_that_it_looked_through_all_projects_and_how_to_narrow(me
     told = CliRunner().invoke(program, asked)
     assert ("Redis" in told.stdout, "Kafka" in told.stdout, "--project" in told.stderr) == (True, True, True)
     told = CliRunner().invoke(program, [*asked, "--project", "kiln"])
-    assert ("Redis" in told.stdout, "Kafka" in told.stdout, "--project" in told.stderr) == (
-        True,
-        False,
-        False,
-    )
+    assert ("Redis" in told.stdout, "Kafka" in told.stdout, "--project" in told.stderr) == (True, False, False)
 
 
 def test_a_transcript_whose_repository_moved_doubles_nothing_and_stays_where_it_was(
