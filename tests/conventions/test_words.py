@@ -1,6 +1,6 @@
 """Plain English: private words have left what users read, and become fewer in the rest.
 
-`docs/` is read without the parts between `<!-- name -->` and `<!-- end -->`, which are made from the code and count there.
+`docs/` is read without the parts between `<!-- name -->` and `<!-- end -->`: they are made from the code and count there.
 """
 
 import ast
@@ -55,7 +55,8 @@ def found_in(text: str) -> list[str]:
     """The private words of a text, each with what surrounds it."""
     text = KEPT.sub(lambda kept: "_" * len(kept[0]), text)
     return [
-        " ".join(text[max(0, found.start() - 30) : found.end() + 30].split()) for found in _WORDS.finditer(text)
+        " ".join(text[max(0, found.start() - 30) : found.end() + 30].split())
+        for found in _WORDS.finditer(text)
     ]
 
 
@@ -65,7 +66,10 @@ def pages() -> Iterator[tuple[str, str]]:
     for path in [*paths, *sorted((ROOT / "docs").rglob("*.md"))]:
         text = path.read_text(encoding="utf-8")
         text = re.sub(r"<!-- output of .*?<!-- end -->", "", text, flags=re.DOTALL)
-        yield path.relative_to(ROOT).as_posix(), re.sub(r"<!-- \w+ -->.*?<!-- end -->", "", text, flags=re.DOTALL)
+        yield (
+            path.relative_to(ROOT).as_posix(),
+            re.sub(r"<!-- \w+ -->.*?<!-- end -->", "", text, flags=re.DOTALL),
+        )
 
 
 def helps(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
@@ -114,7 +118,11 @@ def test_private_words_become_fewer_in_the_rest():
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [("What was told holds.", 1), ("It stands for a class; a standing wish.", 0), ("It makes way beside it.", 2)],
+    [
+        ("What was told holds.", 1),
+        ("It stands for a class; a standing wish.", 0),
+        ("It makes way beside it.", 2),
+    ],
 )
 def test_the_check_of_words_can_fail(text: str, count: int):
     assert len(found_in(text)) == count
