@@ -25,14 +25,16 @@ STOP_SECONDS = 30
 
 
 @contextmanager
-def serving(home: Path, memory: Memory | None = None, **server: Any) -> Iterator[httpx.Client]:
+def serving(
+    home: Path, memory: Memory | None = None, *, nightly: bool = False, **server: Any
+) -> Iterator[httpx.Client]:
     """A client with the key of a server that runs meanwhile; `server` are settings of the group of that name."""
     home.mkdir(parents=True, exist_ok=True)
     settings = load_settings(home)
     own = settings.server.model_copy(update={"port_tries": 1_000, **server})
     settings = settings.model_copy(update={"server": own})
     key = own_key(home)
-    app = create_app(memory or Memory(home), key=key, settings=settings)
+    app = create_app(memory or Memory(home), key=key, settings=settings, nightly=nightly)
     listener = free_port(own)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     running = uvicorn.Server(configured(app, own))

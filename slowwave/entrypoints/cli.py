@@ -17,29 +17,36 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from typer.core import TyperGroup
 
-from slowwave.entrypoints.caller import current_folder
-from slowwave.entrypoints.commands import browse, connect, edits, export, inspect, recall, redact, sources
-from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
-from slowwave.entrypoints.commands.serve import serve
-from slowwave.entrypoints.output import checked_output
-from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
-from slowwave.entrypoints.prefect_ui.runs import (
+from flows.running import (
     FLOWS,
     WITH_SOURCES,
     FlowName,
     Parameters,
     Report,
-    run_evaluation,
+    let_ctrl_c_through,
+    place_of,
+    run_flow,
     run_plain,
-    run_rederive,
-    run_under_prefect,
 )
-from slowwave.entrypoints.show.terminal import results, show_error, show_json, visible
+from slowwave.entrypoints.caller import current_folder
+from slowwave.entrypoints.commands import browse, connect, edits, export, inspect, recall, redact, sources
+from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
+from slowwave.entrypoints.commands.serve import serve
+from slowwave.entrypoints.output import checked_output
+from slowwave.entrypoints.show.terminal import (
+    progress_bars,
+    results,
+    say,
+    show_error,
+    show_json,
+    visible,
+)
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
 from slowwave.schemas.refusals import plainly
 
 if TYPE_CHECKING:
-    from slowwave.schemas.derivation import RederiveAction
+    from slowwave.schemas.derivation import Derivation
+    from slowwave.schemas.questions import Evaluation
 
 INTERRUPTED = 130
 
@@ -151,7 +158,11 @@ def _ingested(home: str | None, found: list[str], *, dry_run: bool, are_found: b
     said = ask_server(home, "ingest", {"sources": whole, **asked})
     if said is not None:
         return StageReport.model_validate(said[0])
-    return run_plain("ingest", home, {"sources": found, **asked})
+    from slowwave.memory import Memory
+
+    let_ctrl_c_through()
+    with progress_bars(), Memory(home) as memory:
+        return memory.ingest(found, dry_run=dry_run, are_found=are_found)
 
 
 @app.command()
@@ -180,7 +191,11 @@ def run(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a flow through Prefect and show its report."""
+    """Run a flow and show its report.
+
+    It runs on Prefect's page where PREFECT_API_URL names a server or `slowwave ui` of this home runs, else without
+    Prefect.
+    """
     if source and flow not in WITH_SOURCES:
         raise typer.BadParameter(
             f"{flow} takes in nothing; {' and '.join(WITH_SOURCES)} do", param_hint="--source"
@@ -192,7 +207,11 @@ def run(
         parameters["sources"] = _existing(source)
     if force:
         parameters["force"] = True
-    _show(run_under_prefect(flow, home, parameters), as_json=as_json)
+    place = place_of(home)
+    say(place.line)
+    with progress_bars():
+        report = run_flow(flow, home, parameters, api=place.api)
+    _show(report, as_json=as_json)
 
 
 app.command("list")(browse.list_cells)
@@ -228,13 +247,17 @@ def doctor(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
 @app.command()
 def rebuild(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
     """Build the store again from the journal. As `run rebuild`, without Prefect; no language model is asked."""
-    _show(run_plain("rebuild", home, {"dry_run": dry_run}), as_json=as_json)
+    with progress_bars():
+        report = run_flow("rebuild", home, {"dry_run": dry_run}, api=None)
+    _show(report, as_json=as_json)
 
 
 @app.command()
 def reembed(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
     """Compute all vectors again with the configured embedder. As `run reembed`, without Prefect."""
-    _show(run_plain("reembed", home, {"dry_run": dry_run}), as_json=as_json)
+    with progress_bars():
+        report = run_flow("reembed", home, {"dry_run": dry_run}, api=None)
+    _show(report, as_json=as_json)
 
 
 @app.command()
@@ -262,7 +285,13 @@ def rederive(
     chosen = [name for name, is_chosen in actions.items() if is_chosen]
     if len(chosen) > 1:
         raise typer.BadParameter("give one of them", param_hint=" ".join(f"--{name}" for name in chosen))
-    found = run_rederive(home, cast("RederiveAction", chosen[0] if chosen else "derive"), dry_run=dry_run)
+    action = chosen[0] if chosen else "derive"
+    if action == "derive" and not dry_run:
+        waits = cast("Derivation", run_plain("rederive", home, {"dry_run": True})).estimate
+        if waits is not None:
+            say(waits.line)
+    with progress_bars():
+        found = cast("Derivation", run_plain("rederive", home, {"action": action, "dry_run": dry_run}))
     if as_json:
         show_json(found)
     else:
@@ -282,11 +311,13 @@ def evaluate(
 ) -> None:
     """Measure how well search finds answers. The memory does not change."""
     _existing([questions])
-    found, page = run_evaluation(home, questions)
+    found = cast("Evaluation", run_plain("evaluate", home, {"questions": str(questions)}))
     if as_json:
         show_json(found)
     else:
-        results().print(visible(page), soft_wrap=True)
+        from slowwave.measure import markdown
+
+        results().print(visible(markdown(found)), soft_wrap=True)
 
 
 app.command()(serve)
@@ -300,10 +331,10 @@ def ui(
         int | None, typer.Option("--port", min=1, max=65535, help="Port of the pages (default: 4200).")
     ] = None,
 ) -> None:
-    """Serve Prefect's pages with a worker and all flows. On this machine only, until Ctrl-C."""
-    from slowwave.entrypoints.prefect_ui.ui import serve_ui
+    """Serve Prefect's pages with all flows and their schedule. On this machine only, until Ctrl-C."""
+    from flows.serve import serve_ui
 
-    serve_ui(home, port=port)
+    serve_ui(home, say=lambda line: print(line, flush=True), port=port)
 
 
 @app.command()
@@ -330,11 +361,8 @@ def main() -> None:
 def _interrupted(_: int, __: FrameType | None) -> None:
     """Ctrl-C: stops in order, which waits for requests in flight; a second one leaves at once.
 
-    So does the first one under a temporary Prefect server: the terminal stopped that one too, and Prefect
-    would try for minutes to tell it how the run ended. What is committed survives a kill at any moment.
+    What is committed survives a kill at any moment.
     """
-    if stop_temporary_server():
-        _leave(b"slowwave: stopped; what was committed is kept")
     signal.signal(signal.SIGINT, lambda *_: _leave(b""))
     os.write(2, b"slowwave: stopping; what was committed is kept. Ctrl-C again leaves at once\n")
     raise KeyboardInterrupt

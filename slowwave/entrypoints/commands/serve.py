@@ -17,6 +17,9 @@ def serve(
             "--port", min=1, max=65535, help="Port (default: the setting server.port, or the next free one)."
         ),
     ] = None,
+    nightly: Annotated[
+        bool, typer.Option("--nightly", help="Also run a night each day at the setting night.at.")
+    ] = False,
     install: Annotated[
         bool, typer.Option("--install", help="Keep it running as a service of this user, from now on.")
     ] = False,
@@ -24,8 +27,8 @@ def serve(
     home: HomeOption = None,
 ) -> None:
     """Serve the memory to programs. HTTP on this machine only, until Ctrl-C."""
-    if sum((install, uninstall, port is not None)) > 1:
-        raise typer.BadParameter("give one of them", param_hint="--port --install --uninstall")
+    if sum((install, uninstall, nightly or port is not None)) > 1:
+        raise typer.BadParameter("give one of them", param_hint="--port --nightly --install --uninstall")
     if install or uninstall:
         from slowwave.entrypoints.server import service
         from slowwave.settings.tree import load_settings
@@ -40,4 +43,4 @@ def serve(
         os.environ.setdefault(name, "1")
     from slowwave.entrypoints.server.serve import serve as serve_memory
 
-    serve_memory(home, port=port, program=context.find_root().command)
+    serve_memory(home, port=port, program=context.find_root().command, nightly=nightly)

@@ -15,6 +15,7 @@ from slowwave.entrypoints.mcp.http import mount
 from slowwave.entrypoints.resident.place import Place
 from slowwave.entrypoints.server.guard import Guard
 from slowwave.entrypoints.server.lanes import Lanes
+from slowwave.entrypoints.server.nightly import keep_nights
 from slowwave.entrypoints.server.observing import add_metrics, telemetry_of
 from slowwave.entrypoints.server.openapi import describe
 from slowwave.entrypoints.server.problems import add_problems
@@ -48,7 +49,7 @@ ROUTERS = (
 _log = logging.getLogger("slowwave.server")
 
 
-def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
+def create_app(memory: Memory, *, key: str, settings: Settings, nightly: bool = False) -> FastAPI:
     """The server of one home's memory; whoever asks needs the key. The app closes the memory when it ends."""
     app = FastAPI(
         title="Slowwave",
@@ -57,7 +58,7 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         telemetry=telemetry_of(settings.server),
-        lifespan=_lifespan(memory, settings),
+        lifespan=_lifespan(memory, settings, nightly=nightly),
     )
     app.state.lanes = Lanes(memory, settings.server, settings.home.resolve())
     app.state.settings = settings
@@ -75,13 +76,18 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
     return app
 
 
-def _lifespan(memory: Memory, settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(
+    memory: Memory, settings: Settings, *, nightly: bool
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
         background = [
             asyncio.create_task(_warm(app, memory)),
             asyncio.create_task(_flush(memory, settings.server.flush_seconds, app.state.place)),
         ]
+        if nightly:
+            nights = keep_nights(app.state.lanes.runs, settings.home.resolve(), at=settings.night.at)
+            background.append(asyncio.create_task(nights))
         watch = Watching(memory, settings, app.state.place) if settings.watch.with_server else None
         app.state.watch = watch
         if watch is not None:

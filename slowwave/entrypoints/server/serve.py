@@ -39,8 +39,12 @@ SWITCH_SECONDS = 0.001
 """So long a thread computes while others wait: a short request waits less behind a long one."""
 
 
-def serve(home: str | None, *, port: int | None = None, program: Program | None = None) -> None:
+def serve(
+    home: str | None, *, port: int | None = None, program: Program | None = None, nightly: bool = False
+) -> None:
     """Serve a home's memory until SIGTERM or Ctrl-C; with the command line (`program`) also what is typed elsewhere.
+
+    With `nightly` it starts the night each day at `night.at`.
 
     Raises:
         BusyError: a server of this home runs already.
@@ -67,7 +71,7 @@ def serve(home: str | None, *, port: int | None = None, program: Program | None 
         key = own_key(folder)
         logged()
         memory = Memory(folder)
-        app = create_app(memory, key=key, settings=settings)
+        app = create_app(memory, key=key, settings=settings, nightly=nightly)
         try:
             with listening(folder, memory, threads=own.reads + own.writes, program=program):
                 _Server(configured(app, own), folder=folder).run(sockets=[listener])

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
-from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
+from flows.running import WITH_SOURCES, FlowName
 from slowwave.entrypoints.server.bodies import Cursor, Limit, PageOf, page_of
 from slowwave.entrypoints.server.lanes import Ask
 from slowwave.entrypoints.server.routes.recording import usable_sources
