@@ -20,10 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.replay import LOOPBACK, MODEL, replaying  # noqa: E402
-from slowwave.entrypoints.prefect_ui.runs import Parameters, run_plain  # noqa: E402
+from flows.running import Parameters, run_flow  # noqa: E402
 from slowwave.entrypoints.show.answer import show_answer  # noqa: E402
 from slowwave.entrypoints.show.report import show_report  # noqa: E402
-from slowwave.entrypoints.show.terminal import flat, results, show_error, tell, visible  # noqa: E402
+from slowwave.entrypoints.show.terminal import flat, progress_bars, results, show_error, tell, visible  # noqa: E402
 from slowwave.errors import ConfigError, InputError, NotFoundError, SlowwaveError  # noqa: E402
 from slowwave.memory import Memory  # noqa: E402
 from slowwave.schemas.report import NightReport, StageReport, several_memories  # noqa: E402
@@ -117,7 +117,8 @@ def _night(home: Path, samples: Path, sources: list[Path]) -> StageReport | Nigh
         path.write_text(RECORDED.format(base_url=replay.base_url, model=MODEL) + KEPT, encoding="utf-8")
         parameters: Parameters = {"sources": [str(source) for source in sources], "force": True}
         try:
-            report = run_plain("nightly", str(home), parameters)
+            with progress_bars():
+                report = run_flow("nightly", str(home), parameters, api=None)
         except ConfigError as error:
             raise replay.problem() or error from error
         if problem := replay.problem():

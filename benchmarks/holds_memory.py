@@ -51,7 +51,7 @@ def make_home(world: World, folder: Path, *, journal: Path | None = None) -> Pat
     home = folder / "home"
     home.mkdir(parents=True)
     if journal is not None:
-        from slowwave.entrypoints.prefect_ui.runs import run_plain
+        from flows.running import run_plain
 
         unpack_journal(journal, home / "journal")
         run_plain("rebuild", str(home))

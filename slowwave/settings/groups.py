@@ -157,6 +157,11 @@ class NightSettings(Group):
     sources: list[Path] = Field(
         default_factory=list, description="Files and folders that every night takes in first."
     )
+    at: str = Field(
+        default="03:00",
+        pattern=r"^([01]\d|2[0-3]):[0-5]\d$",
+        description="Time of the night by the clock of this machine, for `slowwave ui` and `slowwave serve --nightly`.",
+    )
     min_hours: Amount = setting(20.0, "Hours since the last night's LLM work.")
     min_cells: Count = setting(1, "New chunks or cells that make a night worth its calls.")
     learn_at_once: bool = setting(
