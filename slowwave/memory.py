@@ -56,7 +56,6 @@ from slowwave.schemas.results import (
     ForgottenCell,
     QuarantinedChunk,
     Recorded,
-    Replacement,
     Stats,
     Status,
 )
@@ -323,10 +322,6 @@ class Memory(Lists, Edits, Sources):
     def stats(self, *, now: datetime | None = None) -> Stats:
         """Counts of all memories by type, status, topic, age and origin, and of their use."""
         return overview.stats(self._reader, now=moment_of(now))
-
-    def replacements(self) -> list[Replacement]:
-        """Memories that no longer hold, each with the one that took its place, oldest first."""
-        return overview.replacements(self._reader)
 
     def core(self, *, project: str | None = None) -> str:
         """Core memory as its user may see it: the home's own, and behind it that of a project; "" for none."""

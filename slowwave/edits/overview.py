@@ -12,7 +12,7 @@ from slowwave.lifecycle.retention import days_since, effective_confidence
 from slowwave.recall.reader import Reader
 from slowwave.schemas.moments import DAY_UNKNOWN, are_unknown
 from slowwave.schemas.requests import WeakRequest
-from slowwave.schemas.results import Fading, Replacement, Stats
+from slowwave.schemas.results import Fading, Stats
 from slowwave.store import Store, col, lit, owned_by
 from slowwave.trust.origins import ON_TRUST, whose_of
 
@@ -137,16 +137,3 @@ def _forgetting(journal: Journal) -> dict[str, int | float | None]:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
-
-
-def replacements(reader: Reader) -> list[Replacement]:
-    """Memories of this owner that another one superseded in other words, oldest first."""
-    if (store := reader.current()) is None:
-        return []
-    superseded = owned_by(reader.settings.owner) & (col("status") == lit("superseded"))
-    old = store.rows("cells", ["content", "superseded_by", "event_time"], superseded)
-    new = store.by_key("cells", old["superseded_by"].drop_nulls(), ["cell_id", "content", "summary"])
-    pairs = old.join(new, left_on="superseded_by", right_on="cell_id", how="inner", suffix="_new")
-    told = pairs.filter(pl.col("content") != pl.col("content_new")).sort("event_time", "content")
-    named = told.select(old="content", new="content_new", timeline="summary")
-    return [Replacement(**row) for row in named.iter_rows(named=True)]
