@@ -22,7 +22,7 @@ with app.setup:
     from slowwave.entrypoints.show.terminal import visible
     from slowwave.errors import NotFoundError, SlowwaveError
     from slowwave.home.paths import Home, open_home
-    from slowwave.lifecycle.fading import fading, false_forgetting
+    from slowwave.lifecycle.fading import MOST_FALSE_RATE, RECENT_RATE_DAYS, fading, false_forgetting
     from slowwave.lifecycle.retention import effective_confidence, retention, unused_days
     from slowwave.schemas.report import Forgetting, forgetting_line
     from slowwave.schemas.tables import frame_schema
@@ -153,7 +153,7 @@ def _(memories):
     curves = (
         pl.DataFrame({"cell_type": list(_rates), "rate": list(_rates.values())})
         .join(_days, how="cross")
-        .with_columns(retention=retention(pl.col("rate"), pl.col("days"), exponent=decay.exponent))
+        .with_columns(retention=retention(pl.col("rate"), pl.col("days")))
     )
     _lines = (
         alt.Chart(curves)
@@ -177,23 +177,23 @@ def _(memories):
             mo.ui.altair_chart(_lines + _limit),
         ]
     )
-    return curves, decay, forget
+    return curves, forget
 
 
 @app.cell(hide_code=True)
-def _(decay, forget, memories, now):
+def _(forget, memories, now):
     _live = memories.cells.filter(pl.col("status") == "active").join(
         memories.cell_usage, on="cell_id", how="inner"
     )
     strength = _live.select(
         "cell_id",
         "cell_type",
-        effective=effective_confidence(now=now, settings=decay),
-        unused=unused_days(now=now, settings=decay),
+        effective=effective_confidence(now=now),
+        unused=unused_days(now=now),
     )
-    coming = fading(
-        memories.cells, memories.cell_usage, now=now, forget=forget, decay=decay, days=AHEAD_DAYS
-    ).join(memories.cells.select("cell_id", "cell_type", "content", "salience"), on="cell_id", how="inner")
+    coming = fading(memories.cells, memories.cell_usage, now=now, forget=forget, days=AHEAD_DAYS).join(
+        memories.cells.select("cell_id", "cell_type", "content", "salience"), on="cell_id", how="inner"
+    )
     _points = (
         alt.Chart(strength)
         .mark_circle(opacity=0.5)
@@ -233,11 +233,11 @@ def _(decay, forget, memories, now):
 
 
 @app.cell(hide_code=True)
-def _(forget, memories, now):
+def _(memories, now):
     forgotten = (
-        false_forgetting(memories.cell_usage, now=now, days=forget.recent_days)
+        false_forgetting(memories.cell_usage, now=now)
         if memories.cell_usage.height
-        else Forgetting(recent_days=forget.recent_days)
+        else Forgetting(recent_days=RECENT_RATE_DAYS)
     )
     moved = pl.concat(
         [
@@ -258,7 +258,7 @@ def _(forget, memories, now):
     mo.vstack(
         [
             mo.md("## Was it right to let go?"),
-            paragraph(f"{forgetting_line(forgotten)}. More than {forget.max_false_rate:.1%} is too much."),
+            paragraph(f"{forgetting_line(forgotten)}. More than {MOST_FALSE_RATE:.1%} is too much."),
             mo.ui.altair_chart(_bars),
         ]
     )

@@ -287,9 +287,7 @@ def _(memory, now):
         memory.cells.filter(pl.col("status") == "active")
         .join(memory.cell_usage, on="cell_id", how="inner")
         .with_columns(
-            effective=effective_confidence(now=now, settings=memory.home.settings.decay)
-            if memory.home
-            else pl.lit(0.0),
+            effective=effective_confidence(now=now) if memory.home else pl.lit(0.0),
             idle_days=days_since(pl.col("last_accessed"), now=now),
         )
     )
@@ -299,7 +297,6 @@ def _(memory, now):
             memory.cell_usage,
             now=now,
             forget=memory.home.settings.forget,
-            decay=memory.home.settings.decay,
         )
         if memory.home
         else strength.select("cell_id").clear()

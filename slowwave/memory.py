@@ -187,7 +187,7 @@ class Memory(Lists, Edits, Sources):
         """Record messages of conversations (`RecordRequest`) as they are said; they survive a kill once this returns.
 
         Secrets are redacted, and memory that Slowwave put into a prompt is left out. A message that was recorded
-        before adds nothing. It is found some seconds later (`record.fold_seconds`), while a night runs with its next
+        before adds nothing. It is found some seconds later (`FOLD_SECONDS`), while a night runs with its next
         commit; the next ingest or night cuts it into chunks, and the night makes memories of them.
 
         Raises:

@@ -491,10 +491,14 @@ def test_settings_that_were_changed_since_the_start_are_told(tmp_path: Path, mon
         assert (row.is_well, row.is_needed, row.found) == (False, False, f"{url}: {health.CHANGED}")
 
 
-def test_a_server_follows_transcripts_where_it_is_told_to_and_lets_go_of_them(tmp_path: Path):
+def test_a_server_follows_transcripts_where_it_is_told_to_and_lets_go_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     home, talk = tmp_path / "home", Transcript(tmp_path / "talk", "followed")
     talk.user("The kiln is lit at noon.")
-    watch = {"with_server": True, "sources": [str(talk.path)], "poll_seconds": 0.05, "settle_seconds": 0.0}
+    watch = {"with_server": True, "sources": [str(talk.path)]}
+    monkeypatch.setattr("slowwave.recording.watch.WATCH_SECONDS", 0.05)
+    monkeypatch.setattr("slowwave.recording.watch.SETTLE_SECONDS", 0.0)
     write_settings(home, embedding={"provider": "none"}, watch=watch)
 
     def told(client: httpx.Client, wanted: str) -> None:

@@ -65,7 +65,7 @@ async def weak(
     ask: Ask,
     days: Annotated[
         float | None,
-        Query(ge=0, le=36_500, description="Days to look ahead (default: the setting edits.weak_days)."),
+        Query(ge=0, le=36_500, description="Days to look ahead (default: 30)."),
     ] = None,
     limit: Limit = 50,
     cursor: Cursor = "",
