@@ -73,6 +73,9 @@ from slowwave.schemas.search import (
 
 Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
 
+CLOSE_SECONDS = 20.0
+"""Longest time that closing takes; what is not found by then is folded by the next writer."""
+
 
 class Memory(Lists, Edits, Sources):
     """The memory of one home folder, kept warm. Threads may share it; each process opens its own.
@@ -371,7 +374,7 @@ class Memory(Lists, Edits, Sources):
 
     def close(self) -> None:
         """Make findable what was recorded, write the noted uses; what cannot be done now waits, without an error."""
-        self._folding.finish(most_seconds=self._home.settings.server.stop_seconds)
+        self._folding.finish(most_seconds=CLOSE_SECONDS)
         with suppress(TransientError):
             self.flush()
 

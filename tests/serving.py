@@ -17,6 +17,7 @@ import uvicorn
 
 from slowwave.entrypoints.server.address import own_key
 from slowwave.entrypoints.server.app import create_app
+from slowwave.entrypoints.server.limits import Limits
 from slowwave.entrypoints.server.serve import configured, free_port
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
@@ -25,15 +26,12 @@ STOP_SECONDS = 30
 
 
 @contextmanager
-def serving(home: Path, memory: Memory | None = None, **server: Any) -> Iterator[httpx.Client]:
-    """A client with the key of a server that runs meanwhile; `server` are settings of the group of that name."""
+def serving(home: Path, memory: Memory | None = None, **limits: Any) -> Iterator[httpx.Client]:
+    """A client with the key of a server that runs meanwhile; `limits` are those of the server."""
     home.mkdir(parents=True, exist_ok=True)
-    settings = load_settings(home)
-    own = settings.server.model_copy(update={"port_tries": 1_000, **server})
-    settings = settings.model_copy(update={"server": own})
-    key = own_key(home)
-    app = create_app(memory or Memory(home), key=key, settings=settings)
-    listener = free_port(own)
+    settings, own, key = load_settings(home), Limits(**limits), own_key(home)
+    app = create_app(memory or Memory(home), key=key, settings=settings, limits=own)
+    listener = free_port(settings.server.port, tries=1_000)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     running = uvicorn.Server(configured(app, own))
     thread = threading.Thread(target=lambda: asyncio.run(running.serve([listener])), daemon=True)

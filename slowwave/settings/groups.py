@@ -317,6 +317,17 @@ class ContextSettings(Group):
     )
 
 
+class ServerSettings(Group):
+    """The one server: HTTP, and MCP over HTTP, on the loopback."""
+
+    port: int = setting(4280, "First port that is tried.", ge=1, le=65_535)
+    telemetry: Literal["off", "on"] = setting(
+        "off",
+        "Spans and metrics by OpenTelemetry: `on` takes the exporters from the `OTEL_` environment. Log records, texts "
+        "and requests with a query string, or with anything but names and ids in their path, are left out.",
+    )
+
+
 class StoreSettings(Group):
     """Upkeep of the store."""
 

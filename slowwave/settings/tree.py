@@ -36,14 +36,13 @@ from slowwave.settings.groups import (
     ReconcileSettings,
     ScopeSettings,
     SearchSettings,
+    ServerSettings,
     StoreSettings,
     SummarySettings,
     WatchSettings,
 )
-from slowwave.settings.hooks import HookSettings
 from slowwave.settings.place import home_folder
 from slowwave.settings.redaction import RedactionSettings
-from slowwave.settings.server import ServerSettings
 from slowwave.whole_file import read_plain
 
 GONE: Final[Mapping[str, str]] = {
@@ -57,6 +56,7 @@ GONE: Final[Mapping[str, str]] = {
     "forget": "preview_days recent_days max_false_rate",
     "graph": "enrich_mentions enrich_general_mentions enrich_growth enrich_cells enrich_words enrich_mention_words "
     "enrich_most_words match_people match_memories causal_pages causal_pairs causal_cells causal_confidence",
+    "hooks": "quiet_seconds busy_share retry_seconds attempts waiting stop_seconds",
     "llm": "transport_backoff_seconds outage_failures",
     "night": "min_cells page_tokens extract_batch known_cells earlier_tokens topic_names max_attempts "
     "retry_backoff_hours",
@@ -67,6 +67,8 @@ GONE: Final[Mapping[str, str]] = {
     "record": "fold_seconds retry_seconds",
     "search": "fusion text_weight vector_weight entity_weight time_weight former_weight reason_weight evidence_weight "
     "cells topics episodes answer_share asking_penalty speaker_bonus prior_floor",
+    "server": "port_tries reads writes waiting body_bytes head_seconds body_seconds connections stop_seconds "
+    "flush_seconds runs run_niceness kept_runs",
     "store": "vector_index_rows keep_versions_hours",
     "summaries": "max_words max_cells whole_tokens",
     "topics": "max_cells group_memories group_topics group_words max_share share_from join_similarity name_weight "
@@ -125,7 +127,6 @@ class Settings(BaseSettings):
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
     store: StoreSettings = StoreSettings()
-    hooks: HookSettings = HookSettings()
 
     @model_validator(mode="before")
     @classmethod

@@ -25,7 +25,6 @@ CLI = [sys.executable, "-m", "slowwave.entrypoints.cli"]
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setenv("SLOWWAVE_SERVER__FLUSH_SECONDS", "600")
     return tmp_path / "home"
 
 

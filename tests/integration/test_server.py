@@ -27,6 +27,7 @@ from slowwave.entrypoints.resident.place import HOME_GONE
 from slowwave.entrypoints.server import observing
 from slowwave.entrypoints.server.address import Address, own_key, read_address, remove_address, write_address
 from slowwave.entrypoints.server.lanes import Lanes
+from slowwave.entrypoints.server.limits import Limits
 from slowwave.entrypoints.server.observing import telemetry_of
 from slowwave.entrypoints.server.routes import health
 from slowwave.entrypoints.server.serve import free_port
@@ -34,8 +35,7 @@ from slowwave.errors import BusyError, ConfigError, TransientError
 from slowwave.home.paths import open_home
 from slowwave.memory import Memory
 from slowwave.schemas.results import Remembered
-from slowwave.settings.server import ServerSettings
-from slowwave.settings.tree import load_settings
+from slowwave.settings.groups import ServerSettings
 from tests.scripted_model import write_settings
 from tests.serving import serving
 from tests.transcripts import Transcript
@@ -390,7 +390,7 @@ def test_more_than_may_wait_are_told_to_come_back(tmp_path: Path):
 
 
 def test_requests_that_arrive_together_are_counted_before_they_wait(tmp_path: Path):
-    settings = load_settings(tmp_path).server.model_copy(update={"reads": 1, "waiting": 1})
+    settings = Limits(reads=1, waiting=1)
     may_go, lanes = threading.Event(), Lanes(Memory(tmp_path), settings, tmp_path)
 
     async def together() -> list[bool | BaseException]:
@@ -628,7 +628,7 @@ def test_answers_leave_at_once_and_wait_for_no_acknowledgement():
             )
             writer.close()
 
-        with contextlib.closing(free_port(ServerSettings(port_tries=1_000))) as listener:
+        with contextlib.closing(free_port(4280, tries=1_000)) as listener:
             async with await asyncio.start_server(connected, sock=listener):
                 _, writer = await asyncio.open_connection(*listener.getsockname())
                 found = await told

@@ -15,6 +15,7 @@ from slowwave.entrypoints.mcp.http import mount
 from slowwave.entrypoints.resident.place import Place
 from slowwave.entrypoints.server.guard import Guard
 from slowwave.entrypoints.server.lanes import Lanes
+from slowwave.entrypoints.server.limits import LIMITS, Limits
 from slowwave.entrypoints.server.observing import add_metrics, telemetry_of
 from slowwave.entrypoints.server.openapi import describe
 from slowwave.entrypoints.server.problems import add_problems
@@ -48,7 +49,7 @@ ROUTERS = (
 _log = logging.getLogger("slowwave.server")
 
 
-def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
+def create_app(memory: Memory, *, key: str, settings: Settings, limits: Limits = LIMITS) -> FastAPI:
     """The server of one home's memory; whoever asks needs the key. The app closes the memory when it ends."""
     app = FastAPI(
         title="Slowwave",
@@ -57,9 +58,9 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         telemetry=telemetry_of(settings.server),
-        lifespan=_lifespan(memory, settings),
+        lifespan=_lifespan(memory, settings, limits),
     )
-    app.state.lanes = Lanes(memory, settings.server, settings.home.resolve())
+    app.state.lanes = Lanes(memory, limits, settings.home.resolve())
     app.state.settings = settings
     app.state.settings_file = health.settings_file(settings.home)
     app.state.is_warm = False
@@ -71,18 +72,24 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
     add_problems(app)
     describe(app)
     add_metrics(app)
-    app.add_middleware(Guard, key=key, settings=settings.server, place=place)
+    app.add_middleware(Guard, key=key, limits=limits, place=place)
     return app
 
 
-def _lifespan(memory: Memory, settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(
+    memory: Memory, settings: Settings, limits: Limits
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
         background = [
             asyncio.create_task(_warm(app, memory)),
-            asyncio.create_task(_flush(memory, settings.server.flush_seconds, app.state.place)),
+            asyncio.create_task(_flush(memory, limits.flush_seconds, app.state.place)),
         ]
-        watch = Watching(memory, settings, app.state.place) if settings.watch.with_server else None
+        watch = (
+            Watching(memory, settings.watch.sources, limits, app.state.place)
+            if settings.watch.with_server
+            else None
+        )
         app.state.watch = watch
         if watch is not None:
             watch.start()

@@ -19,8 +19,8 @@ from uuid import uuid4
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from slowwave.entrypoints.resident.place import HOME_GONE, Place
+from slowwave.entrypoints.server.limits import Limits
 from slowwave.entrypoints.server.problems import MEDIA_TYPE, RETRY_SECONDS, STATUSES, problem_body
-from slowwave.settings.server import ServerSettings
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
@@ -52,8 +52,8 @@ class FailedError(Exception):
 class Guard:
     """The app behind its checks."""
 
-    def __init__(self, app: ASGIApp, *, key: str, settings: ServerSettings, place: Place) -> None:
-        self._app, self._key, self._settings, self._place = app, key.encode(), settings, place
+    def __init__(self, app: ASGIApp, *, key: str, limits: Limits, place: Place) -> None:
+        self._app, self._key, self._limits, self._place = app, key.encode(), limits, place
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: refused here, or by the app."""
@@ -102,7 +102,7 @@ class Guard:
             raise _RefusedError(503, HOME_GONE, _GONE)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
-        most = self._settings.body_bytes
+        most = self._limits.body_bytes
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > most:
             if int(length) <= DRAINED_BODIES * most:
@@ -110,7 +110,7 @@ class Guard:
             raise _RefusedError(413, f"a body has at most {most:,} bytes: send less at once")
         parts, size = [], 0
         try:
-            async with asyncio.timeout(self._settings.body_seconds):
+            async with asyncio.timeout(self._limits.body_seconds):
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
@@ -123,7 +123,7 @@ class Guard:
                     if not message.get("more_body", False):
                         break
         except TimeoutError as error:
-            seconds = self._settings.body_seconds
+            seconds = self._limits.body_seconds
             raise _RefusedError(
                 408, f"a body must arrive within {seconds:g} seconds: send it again"
             ) from error

@@ -14,10 +14,10 @@ from anyio.to_thread import run_sync
 from fastapi import Depends, Request
 from pydantic import BaseModel
 
+from slowwave.entrypoints.server.limits import Limits
 from slowwave.entrypoints.server.runs import FlowRuns
 from slowwave.errors import TransientError
 from slowwave.memory import Memory
-from slowwave.settings.server import ServerSettings
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
@@ -37,16 +37,14 @@ class _Lane:
 class Lanes:
     """The memory of a server, and its two queues."""
 
-    def __init__(self, memory: Memory, settings: ServerSettings, home: Path) -> None:
+    def __init__(self, memory: Memory, limits: Limits, home: Path) -> None:
         self.memory = memory
         self.home = home
-        self.runs = FlowRuns(
-            home, most=settings.runs, kept=settings.kept_runs, niceness=settings.run_niceness
-        )
+        self.runs = FlowRuns(home, most=limits.runs, kept=limits.kept_runs, niceness=limits.run_niceness)
         self._reads, self._writes = (
-            _Lane(anyio.CapacityLimiter(most)) for most in (settings.reads, settings.writes)
+            _Lane(anyio.CapacityLimiter(most)) for most in (limits.reads, limits.writes)
         )
-        self._most = settings.waiting
+        self._most = limits.waiting
 
     async def read(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
         """The answer of a method that changes nothing.

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_fastapi_instrumentator import Instrumentator
 
 from slowwave.errors import ConfigError
-from slowwave.settings.server import ServerSettings
+from slowwave.settings.groups import ServerSettings
 
 BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Bounds of the histogram of latencies, in seconds."""

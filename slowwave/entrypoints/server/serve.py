@@ -27,9 +27,9 @@ from slowwave.entrypoints.server.address import (
 from slowwave.entrypoints.server.app import create_app
 from slowwave.entrypoints.server.guard import FailedError
 from slowwave.entrypoints.server.http import protocol_with
+from slowwave.entrypoints.server.limits import LIMITS, Limits
 from slowwave.errors import BusyError, TransientError
 from slowwave.memory import Memory
-from slowwave.settings.server import ServerSettings
 from slowwave.settings.tree import load_settings
 
 LOOPBACK = "127.0.0.1"
@@ -48,11 +48,6 @@ def serve(home: str | None, *, port: int | None = None, program: Program | None 
     """
     settings = load_settings(home)
     folder = settings.home.resolve()
-    own = (
-        settings.server
-        if port is None
-        else settings.server.model_copy(update={"port": port, "port_tries": 1})
-    )
     lock = FileLock(server_folder(folder) / "server.lock", timeout=0)
     try:
         lock.acquire()
@@ -63,39 +58,46 @@ def serve(home: str | None, *, port: int | None = None, program: Program | None 
     for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it again once it has stopped in order
         signal.signal(ending, lambda *_: sys.exit(0))
     sys.setswitchinterval(SWITCH_SECONDS)
-    with lock, closing(free_port(own)) as listener:
+    with (
+        lock,
+        closing(free_port(settings.server.port) if port is None else free_port(port, tries=1)) as listener,
+    ):
         key = own_key(folder)
         logged()
         memory = Memory(folder)
         app = create_app(memory, key=key, settings=settings)
         try:
-            with listening(folder, memory, threads=own.reads + own.writes, program=program):
-                _Server(configured(app, own), folder=folder).run(sockets=[listener])
+            with listening(folder, memory, threads=LIMITS.reads + LIMITS.writes, program=program):
+                _Server(configured(app), folder=folder).run(sockets=[listener])
         finally:  # a run that came over the socket has ended by now, and what was remembered beside it waits
             if not app.state.place.is_gone():
                 memory.close()
 
 
-def free_port(settings: ServerSettings) -> socket.socket:
-    """A socket on the first free port from the one in the settings on.
+PORT_TRIES = 20
+"""Ports that are tried, one after the other, until one is free."""
+
+
+def free_port(first: int, *, tries: int = PORT_TRIES) -> socket.socket:
+    """A socket on the first free port from `first` on.
 
     Raises:
         TransientError: none of them is free.
     """
-    last = min(settings.port + settings.port_tries - 1, 65_535)
-    for port in range(settings.port, last + 1):
+    last = min(first + tries - 1, 65_535)
+    for port in range(first, last + 1):
         listener = socket.socket(
             socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
         )  # asyncio sends at once then
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((LOOPBACK, port))
-            listener.listen(settings.connections)
+            listener.listen(LIMITS.connections)
         except OSError:
             listener.close()
             continue
         return listener
-    raise TransientError(f"no port from {settings.port} to {last} is free: name another with --port")
+    raise TransientError(f"no port from {first} to {last} is free: name another with --port")
 
 
 def logged() -> None:
@@ -113,19 +115,19 @@ def _is_news(record: logging.LogRecord) -> bool:
     return not (isinstance(record.exc_info, tuple) and isinstance(record.exc_info[1], FailedError))
 
 
-def configured(app: "object", settings: ServerSettings) -> uvicorn.Config:
+def configured(app: "object", limits: Limits = LIMITS) -> uvicorn.Config:
     """The configuration of uvicorn: bounded, and silent but for warnings."""
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
-        http=protocol_with(settings.head_seconds),
+        http=protocol_with(limits.head_seconds),
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=max(int(settings.stop_seconds), 1),
-        limit_concurrency=settings.connections,
+        timeout_graceful_shutdown=max(int(limits.stop_seconds), 1),
+        limit_concurrency=limits.connections,
     )
 
 

@@ -3,13 +3,14 @@
 import logging
 import threading
 import traceback
+from collections.abc import Sequence
 from typing import Final
 
 from slowwave.entrypoints.resident.place import Place
+from slowwave.entrypoints.server.limits import Limits
 from slowwave.errors import ContractError, SlowwaveError
 from slowwave.memory import Memory
 from slowwave.schemas.report import StageReport, several
-from slowwave.settings.tree import Settings
 
 RETRY_SECONDS: Final = 30.0
 """Seconds until a watch that was refused tries again: another process may follow the same, or a path be missing."""
@@ -31,9 +32,8 @@ class _Ending(threading.Event):
 class Watching:
     """The watch of a server, and its thread."""
 
-    def __init__(self, memory: Memory, settings: Settings, place: Place) -> None:
-        self._memory, self._sources = memory, settings.watch.sources
-        self._stop_seconds = settings.server.stop_seconds
+    def __init__(self, memory: Memory, sources: Sequence[str], limits: Limits, place: Place) -> None:
+        self._memory, self._sources, self._stop_seconds = memory, sources, limits.stop_seconds
         self._stop = _Ending(place)
         self._turns, self._refused = 0, ""
         self._thread = threading.Thread(target=self._run, name="slowwave-watch", daemon=True)
