@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from slowwave.errors import SlowwaveError
 from slowwave.home.centroids import centroids
+from slowwave.home.vector_space import FIT_COMPONENTS
 from slowwave.language.intents import EXEMPLARS
 from slowwave.models.embed.choice import open_embedder
 from slowwave.models.embed.profiles import centred_profile
@@ -179,9 +180,8 @@ def best(
 
 def centred(embedder: Embedder, texts: Sequence[str]) -> Embedder:
     """The embedder without the common directions of these texts, as a home of them has it."""
-    settings = EmbeddingSettings()
     made = embedder.embed_documents(texts).vectors
-    directions = fit_directions(made, components=settings.centring_components)
+    directions = fit_directions(made, components=FIT_COMPONENTS)
     name = space_id_of(embedder.embedder_id, encode_directions(directions))
     questions = embedder.embed_queries([text for texts in EXEMPLARS.values() for text in texts]).vectors
     asked, stored = (unit_without_common(rows, directions)[0] for rows in (questions, made))
@@ -203,8 +203,7 @@ def reachable(measured: Measured) -> list[Embedder]:
             if embedder is not None:
                 embedder.embed_query("is anyone there")
                 found.append(embedder)
-                if settings.centring:
-                    found.append(centred(embedder, measured.texts))
+                found.append(centred(embedder, measured.texts))
         except SlowwaveError as error:
             measured.notes.append(f"{settings.provider}: not measured ({error})")
     return found

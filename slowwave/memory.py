@@ -72,6 +72,9 @@ from slowwave.schemas.search import (
 
 Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
 
+CLOSE_SECONDS = 20.0
+"""Longest time that closing takes; what is not found by then is folded by the next writer."""
+
 
 class Memory(Lists, Edits, Sources):
     """The memory of one home folder, kept warm. Threads may share it; each process opens its own.
@@ -186,7 +189,7 @@ class Memory(Lists, Edits, Sources):
         """Record messages of conversations (`RecordRequest`) as they are said; they survive a kill once this returns.
 
         Secrets are redacted, and memory that Slowwave put into a prompt is left out. A message that was recorded
-        before adds nothing. It is found some seconds later (`record.fold_seconds`), while a night runs with its next
+        before adds nothing. It is found some seconds later (`FOLD_SECONDS`), while a night runs with its next
         commit; the next ingest or night cuts it into chunks, and the night makes memories of them.
 
         Raises:
@@ -366,7 +369,7 @@ class Memory(Lists, Edits, Sources):
 
     def close(self) -> None:
         """Make findable what was recorded, write the noted uses; what cannot be done now waits, without an error."""
-        self._folding.finish(most_seconds=self._home.settings.server.stop_seconds)
+        self._folding.finish(most_seconds=CLOSE_SECONDS)
         with suppress(TransientError):
             self.flush()
 

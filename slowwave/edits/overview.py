@@ -14,6 +14,7 @@ from slowwave.schemas.moments import DAY_UNKNOWN, are_unknown
 from slowwave.schemas.requests import WeakRequest
 from slowwave.schemas.results import Fading, Stats
 from slowwave.store import Store, col, lit, owned_by
+from slowwave.store.forgetting import PREVIEW_DAYS
 from slowwave.trust.origins import ON_TRUST, whose_of
 
 AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
@@ -22,7 +23,7 @@ TOPICS = 10
 
 def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]:
     """Memories that the nights would archive within so many days, as `Memory.weak` says."""
-    ahead = reader.settings.edits.weak_days if request.days is None else request.days
+    ahead = PREVIEW_DAYS if request.days is None else request.days
     store = reader.current()
     if store is None:
         return []
@@ -38,11 +39,11 @@ def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]
     ]
     cells = store.rows("cells", columns, owned_by(reader.settings.owner) & (col("status") == lit("active")))
     cell_usage, settings = store.by_key("cell_usage", cells["cell_id"]), reader.settings
-    soon = fading(cells, cell_usage, now=now, forget=settings.forget, decay=settings.decay, days=ahead)
+    soon = fading(cells, cell_usage, now=now, forget=settings.forget, days=ahead)
     found = (
         soon.join(cells, on="cell_id", how="inner", maintain_order="left")
         .join(cell_usage, on="cell_id", how="inner", maintain_order="left")
-        .with_columns(effective_confidence=effective_confidence(now=now, settings=settings.decay))
+        .with_columns(effective_confidence=effective_confidence(now=now))
     )
     named = [name for name in Fading.model_fields if name != "whose"]
     return [

@@ -26,6 +26,13 @@ from tasks.tries import is_failed_try
 KEPT_OUT = "deleted by a person"
 WAITS = "waits: perhaps deleted by a person"
 
+TOMBSTONES_A_MEMORY = 3
+"""Nearest deleted memories that a new one is compared with, each a question to the model."""
+
+SAME_WORDS = 0.6
+"""Share of common words from which, without a model, a new memory repeats a deleted one, where no number, day, name or
+negation differs."""
+
 
 class Doubts(Frame):
     """Pairs of a new memory and the text of a deleted one, nearest first; `is_again` by the strict rule."""
@@ -99,14 +106,13 @@ def _doubts(reader: Readable, cells: pl.DataFrame, dead: pl.DataFrame) -> DataFr
     asked = cells.join(dead, on=OWNER, how="semi", maintain_order="left")
     if asked.is_empty():
         return Doubts.of(pl.DataFrame(schema=Doubts.schema()))
-    edits = reader.settings.edits
-    is_again = said_again("content", "deleted", same_words=edits.same_words)
+    is_again = said_again("content", "deleted", same_words=SAME_WORDS)
     pairs = asked.select("cell_id", "content", *OWNER).join(dead.select(*OWNER, deleted="content"), on=OWNER)
     again = pairs.filter(is_again).select("cell_id", "content", "deleted", similarity=pl.lit(1.0))
     found = pl.concat([again, _near(reader, asked, dead)])
     ordered = found.sort("cell_id", "similarity", "deleted", descending=[False, True, False])
     distinct = ordered.unique(["cell_id", "deleted"], keep="first", maintain_order=True)
-    nearest = distinct.group_by("cell_id", maintain_order=True).head(edits.tombstones_a_memory)
+    nearest = distinct.group_by("cell_id", maintain_order=True).head(TOMBSTONES_A_MEMORY)
     return Doubts.of(nearest.with_columns(is_again=is_again))
 
 
@@ -117,7 +123,7 @@ def _near(reader: Readable, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataF
         return pl.DataFrame(schema={name: Doubts.schema()[name] for name in shape})
     vectors = np.asarray(embedder.embed_documents(cells["content"].to_list()).vectors)
     asked = cells.select("cell_id", *OWNER, "content", pl.Series("vector", vectors))
-    near = nearest_of_owner(reader.store, "tombstones", asked, k=reader.settings.edits.tombstones_a_memory)
+    near = nearest_of_owner(reader.store, "tombstones", asked, k=TOMBSTONES_A_MEMORY)
     return (
         near.filter(pl.col("similarity") >= embedder.profile.near_threshold)
         .join(asked, on="cell_id", how="inner")

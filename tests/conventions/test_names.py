@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.conventions.source import LIBRARY, ROOT, Module, dotted, functions, modules
@@ -24,6 +26,27 @@ def test_no_module_has_a_name_that_says_nothing():
         if VAGUE & set(module.path.removesuffix(".py").lower().replace("_", "/").split("/"))
     ]
     assert found == []
+
+
+def test_no_constant_is_bound_twice_in_a_module():
+    """The second value would hold in whatever is called later, also where the first was meant."""
+    found = [
+        f"{module.path}: {name}"
+        for module in modules(*LIBRARY)
+        for name, count in Counter(_constants_of(module.tree)).items()
+        if count > 1
+    ]
+    assert found == []
+
+
+def _constants_of(tree: ast.Module) -> Iterator[str]:
+    """Upper-case names that the statements of a module bind, also those under an `if` or a `try`."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id.isupper():
+                yield part.id
 
 
 def test_a_flow_file_holds_one_flow_of_its_own_name_and_nothing_else():

@@ -147,19 +147,6 @@ def test_a_first_fit_embeds_each_text_once(tmp_path, monkeypatch):
     assert len(texts) == 60 + 30 + 90, "new texts for their night, all of them once for the fit"
 
 
-def test_the_fit_can_be_turned_off_and_on(tmp_path):
-    home = home_of(tmp_path, 60, centring=False)
-    assert store_of(home).meta.embedder_id == PLAIN
-    write_settings(Path(home), embedding={"provider": "wordllama"})
-    ingest.fn(home=home, sources=[str(tmp_path / "chats")])
-    space = store_of(home).meta.embedder_id
-    assert space.startswith(f"{PLAIN}+")
-    write_settings(Path(home), embedding={"provider": "wordllama", "centring": False})
-    ingest.fn(home=home, sources=[str(tmp_path / "chats")])
-    assert store_of(home).meta.embedder_id == PLAIN
-    assert vectors_of(store_of(home)).height == 60
-
-
 def test_a_rebuild_from_the_journal_alone_has_the_same_space_and_vectors(folder):
     home = str(folder / "home")
     wanted, vectors = tables(home), vectors_of(store_of(home))
@@ -238,8 +225,9 @@ def test_what_a_person_remembers_comes_into_the_fitted_space(folder):
         assert memory.search("What colour is the kiln?").cells[0].content == "The kiln of Mara is green."
 
 
-def test_a_fit_looks_at_no_more_texts_than_the_settings_say(tmp_path):
-    home = home_of(tmp_path, 60, centring_sample=20)
+def test_a_fit_looks_at_a_bounded_number_of_texts(tmp_path, monkeypatch):
+    monkeypatch.setattr("slowwave.home.vector_space.SAMPLE", 20)
+    home = home_of(tmp_path, 60)
     with open_workspace(home) as workspace:
-        assert vector_space._sample(workspace.store, 20).height == 20
+        assert vector_space._sample(workspace.store).height == 20
     assert store_of(home).meta.embedder_id.startswith(f"{PLAIN}+")

@@ -37,6 +37,9 @@ MAX_TOKENS = 1_500
 
 _MAX_HALVINGS = 3
 
+BATCH_SIZE = 64
+"""Texts a request: a server on a CPU must answer within `embedding.timeout_seconds`."""
+
 
 @dataclass(frozen=True)
 class BatchEmbedder(Embedder):
@@ -59,7 +62,7 @@ class BatchEmbedder(Embedder):
             texts,
             ask=lambda batch: self.ask([prefix + text for text in batch]),
             dims=self.dims,
-            batch_size=self.settings.batch_size,
+            batch_size=BATCH_SIZE,
             max_tokens=max(limit - len(PIECE.findall(prefix)), 1),
         )
 
