@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-import numpy as np
 import polars as pl
 
 from slowwave.home.nearest import nearest_of_owner
@@ -100,15 +99,15 @@ def _past_of(page: pl.DataFrame, lines: pl.DataFrame) -> Expr:
 
 
 def _nearest(reader: Readable, page: pl.DataFrame, lines: pl.DataFrame, past: Expr) -> pl.DataFrame:
-    """Memories nearest to what each chunk of the page says, best first; none without an embedder."""
-    embedder, settings = reader.embedder, reader.settings.night
-    if embedder is None:
-        return pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _READ})
+    """Memories nearest to what each chunk of the page says, best first; none where no embedder serves."""
+    settings = reader.settings.night
     texts = lines.group_by("chunk_id", maintain_order=True).agg(text=pl.col("text").str.join("\n"))
     asked = texts.join(page.select("chunk_id", *OWNER), on="chunk_id", how="inner", maintain_order="left")
-    vectors = np.asarray(embedder.embed_documents(asked["text"].to_list()).vectors)
+    vectors = reader.vectors_of(asked["text"])
+    if vectors is None:
+        return pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _READ})
     most = max(settings.known_cells, NEAR_NAMES * settings.topic_names)
-    asked = asked.select("chunk_id", *OWNER, vector=pl.Series(vectors))
+    asked = asked.select("chunk_id", *OWNER, vectors)
     near = nearest_of_owner(reader.store, "cells", asked, k=most, where=past)
     best = near.group_by(cell_id="target_id").agg(pl.col("similarity").max())
     cells = reader.store.by_key("cells", best["cell_id"], _READ)
