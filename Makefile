@@ -112,7 +112,7 @@ bench: $(WORKS) ## speed and quality measurements
 	$(BIN)/python benchmarks/hooks.py
 	$(BIN)/python benchmarks/server.py
 
-COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --group build \
+COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --group build --extra onnx \
 	--custom-compile-command "make lock" --quiet pyproject.toml
 
 lock: ## resolve the dependencies of pyproject.toml into both locks again (needs uv)

@@ -189,11 +189,15 @@ def centred(embedder: Embedder, texts: Sequence[str]) -> Embedder:
     return CentredEmbedder(name, centred_profile(embedder.profile), noise, embedder, directions)
 
 
-def reachable(measured: Measured) -> list[Embedder]:
-    """The embedders that answer, and again those that homes centre; why others are missing goes to the notes."""
+def reachable(measured: Measured, folder: Path | None) -> list[Embedder]:
+    """The embedders that answer, and again those that homes centre; why others are missing goes to the notes.
+
+    `folder` is that of an ONNX model, or null.
+    """
     found = []
     asked = [
         EmbeddingSettings(provider="wordllama"),
+        EmbeddingSettings(provider="onnx", folder=folder),
         EmbeddingSettings(provider="ollama", transport_retries=0),
         EmbeddingSettings(provider="openai", model="text-embedding-3-small", transport_retries=0),
     ]
@@ -243,6 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--data", type=Path, default=DATA, help="CSV with text, intent and domain")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--embedder-folder", type=Path, help="measure the ONNX model in this folder as well")
     parser.add_argument("--groups", type=Path, help="CSV with a reader's group of each cell_id or text")
     parser.add_argument("--home", type=Path, help="with --groups: the home whose topics are measured")
     parser.add_argument(
@@ -258,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 1
     measured = Measured(pl.read_csv(options.data))
-    for embedder in reachable(measured):
+    for embedder in reachable(measured, options.embedder_folder):
         measure_embedder(measured, embedder)
     if options.json:
         lines = [asdict(line) for line in measured.lines]

@@ -136,8 +136,12 @@ class LLMSettings(Group):
 class EmbeddingSettings(Group):
     """The model that turns text into vectors."""
 
-    provider: Literal["auto", "ollama", "openai", "wordllama", "none"] = setting(
-        "auto", "`auto`: Ollama if it answers and has the model, else the embedded one."
+    provider: Literal["auto", "ollama", "openai", "onnx", "wordllama", "none"] = setting(
+        "auto",
+        "`auto`: the model in `folder`, else Ollama if it answers and has the model, else the embedded one.",
+    )
+    folder: Path | None = setting(
+        None, "Folder of an ONNX model and its tokenizer, which runs in the process: docs/embedders.md."
     )
     model: str = setting("nomic-embed-text", "Model name for Ollama or an OpenAI-compatible server.")
     base_url: str | None = setting(None, "Server address; null means the provider's own default.")
@@ -150,10 +154,10 @@ class EmbeddingSettings(Group):
         ge=64,
     )
     query_prefix: str | None = setting(
-        None, "Text that the server's model wants in front of a question; null means its profile's."
+        None, "Text that the model wants in front of a question; null means its profile's."
     )
     document_prefix: str | None = setting(
-        None, "Text that the server's model wants in front of a stored text; null means its profile's."
+        None, "Text that the model wants in front of a stored text; null means its profile's."
     )
 
 

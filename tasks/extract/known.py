@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-import numpy as np
 import polars as pl
 
 from slowwave.home.nearest import nearest_of_owner
@@ -108,15 +107,14 @@ def _past_of(page: pl.DataFrame, lines: pl.DataFrame) -> Expr:
 
 
 def _nearest(reader: Readable, page: pl.DataFrame, lines: pl.DataFrame, past: Expr) -> pl.DataFrame:
-    """Memories nearest to what each chunk of the page says, best first; none without an embedder."""
-    embedder = reader.embedder
-    if embedder is None:
-        return pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _READ})
+    """Memories nearest to what each chunk of the page says, best first; none where no embedder serves."""
     texts = lines.group_by("chunk_id", maintain_order=True).agg(text=pl.col("text").str.join("\n"))
     asked = texts.join(page.select("chunk_id", *OWNER), on="chunk_id", how="inner", maintain_order="left")
-    vectors = np.asarray(embedder.embed_documents(asked["text"].to_list()).vectors)
+    vectors = reader.vectors_of(asked["text"])
+    if vectors is None:
+        return pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _READ})
     most = max(KNOWN_CELLS, NEAR_NAMES * TOPIC_NAMES)
-    asked = asked.select("chunk_id", *OWNER, vector=pl.Series(vectors))
+    asked = asked.select("chunk_id", *OWNER, vectors)
     near = nearest_of_owner(reader.store, "cells", asked, k=most, where=past)
     best = near.group_by(cell_id="target_id").agg(pl.col("similarity").max())
     cells = reader.store.by_key("cells", best["cell_id"], _READ)

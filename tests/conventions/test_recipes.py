@@ -326,7 +326,7 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
                 ),
             ),
             "slowwave/settings/groups.py": (
-                ('Literal["auto", "ollama", "openai", "wordllama", "none"]',
+                ('Literal["auto", "ollama", "openai", "onnx", "wordllama", "none"]',
                  'Literal["auto", "ollama", "openai", "wordllama", "letters", "none"]'),
             ),
         },

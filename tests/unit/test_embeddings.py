@@ -117,7 +117,7 @@ def test_half_a_character_does_not_stop_the_others(wordllama):
 
 @pytest.mark.parametrize("text", ["word " * 900, "x=1;" * 900, "漢字" * 900, "a" * 9_000, " \n\t" * 3_000])
 def test_a_cut_text_never_holds_more_pieces_than_allowed(text):
-    end = batches._cut_at(text, 100)
+    end = batches.piece_cut(text, 100)
     assert len(batches.PIECE.findall(text[:end])) <= 100
     assert end == len(text) or len(batches.PIECE.findall(text)) > 100
 
