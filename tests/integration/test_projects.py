@@ -13,8 +13,8 @@ from flows.promote import promote
 from slowwave import Memory
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import open_home
-from slowwave.interfaces.cli.doctor import project_checks
 from slowwave.interfaces.cli.client import project_id
+from slowwave.interfaces.cli.doctor import project_checks
 from slowwave.interfaces.cli.program import program
 from slowwave.store import open_store
 from tests.conftest import ROOT
@@ -179,7 +179,11 @@ def test_the_shell_says_that_it_looked_through_all_projects_and_how_to_narrow(me
     told = CliRunner().invoke(program, asked)
     assert ("Redis" in told.stdout, "Kafka" in told.stdout, "--project" in told.stderr) == (True, True, True)
     told = CliRunner().invoke(program, [*asked, "--project", "kiln"])
-    assert ("Redis" in told.stdout, "Kafka" in told.stdout, "--project" in told.stderr) == (True, False, False)
+    assert ("Redis" in told.stdout, "Kafka" in told.stdout, "--project" in told.stderr) == (
+        True,
+        False,
+        False,
+    )
 
 
 def test_a_transcript_whose_repository_moved_doubles_nothing_and_stays_where_it_was(

@@ -24,7 +24,9 @@ class Recorded(FlowRuns):
 
     def end(self, run_id: str, failure: Failure | None = None) -> None:
         """Write the end of a run: a report, or this failure."""
-        report = NightReport(night_id="2026-11-27-aaaaaa", has_llm=False, stages=[]) if failure is None else None
+        report = (
+            NightReport(night_id="2026-11-27-aaaaaa", has_llm=False, stages=[]) if failure is None else None
+        )
         ended = Ended(finished_at=datetime.now(UTC), report=report, failure=failure)
         note(self._folder / f"{run_id}.done.json", ended)
 
