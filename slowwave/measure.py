@@ -1,4 +1,4 @@
-"""Recall of a home: how many of the turns that answer its own questions are among the first found.
+"""Recall of a home: the share of the turns that answer its own questions among the first results.
 
 A question set names turn ids of that home (`slowwave/schemas/questions.py`). Everything is computed from one frame,
 `found`: `question_index`, `turn_id` and for each list of the fusion `<name>_rank`, `<name>_value` and `<name>_share`

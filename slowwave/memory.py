@@ -1,4 +1,4 @@
-"""`Memory`: the memory as a notebook, a program or an agent uses it (`docs/memory.md` shows every call).
+"""`Memory`: the Python interface for notebooks, programs and agents (`docs/memory.md` shows every call).
 
 No language model, no Prefect. Reading takes no lock and stays warm from question to question.
 """

@@ -424,7 +424,10 @@ def test_quarantine_lists_ids_with_the_reason_however_narrow_the_terminal(home, 
     ids = [letter * 24 for letter in "ab"]
     fill(home, chunk_cut=pl.concat([quarantined(ids[0], error="refused \x1b[31m"), quarantined(ids[1])]))
     listed = json.loads(call("quarantine", "list", "--home", home, "--json").stdout)
-    assert [(chunk["chunk_id"], chunk["attempts"]) for chunk in listed["entries"]] == [(ids[0], 3), (ids[1], 3)]
+    assert [(chunk["chunk_id"], chunk["attempts"]) for chunk in listed["entries"]] == [
+        (ids[0], 3),
+        (ids[1], 3),
+    ]
     for width in ("120", "30"):
         monkeypatch.setenv("COLUMNS", width)
         shown = call("quarantine", "list", "--home", home).stdout
@@ -439,8 +442,7 @@ def test_release_sends_chunks_back_to_work_and_survives_a_rebuild(home):
     done = call("quarantine", "release", ids[0][:8], "--home", home, "--json")
     assert json.loads(done.stdout) == {"ids": ids[:1]}
     assert (
-        json.loads(call("quarantine", "release", "--all", "--home", home, "--json").stdout)["ids"]
-        == ids[1:]
+        json.loads(call("quarantine", "release", "--all", "--home", home, "--json").stdout)["ids"] == ids[1:]
     )
     assert call("run", "rebuild", "--home", home).exit_code == 0
     chunks = open_store(home / "store").rows("chunks", ["status", "attempts"]).unique()

@@ -470,7 +470,7 @@ def test_every_word_is_a_command_with_a_document_for_programs(folder):
     assert run("erase", "--text", "5432", "--dry-run")["cell_ids"] == [said["cell_id"]]
     assert run("erase", said["cell_id"][:8], "--yes")["remaining"] == {}
     shown = CliRunner().invoke(program, ["status", "--counts", "--home", str(folder)])
-    assert "1 turn erased" in shown.stdout
+    assert "1 message erased" in shown.stdout
 
 
 def test_a_text_for_people_stands_for_every_word(folder):
@@ -482,13 +482,13 @@ def test_a_text_for_people_stands_for_every_word(folder):
         return done.stdout
 
     assert "Staging listens on 6432." in shown("contradictions")
-    assert "holds: bbbbbb1" in shown("resolve", "d11111", "b_wins")
-    assert "Open again" in shown("resolve", "d11111", "--undo")
-    assert "contradiction d11111, open" in shown("explain", "aaaaaa1")
-    assert "next night" in shown("list", "--fading", "36500")
-    assert "--cursor" in shown("list", "--fading", "36500", "--limit", "1")
-    assert "Would erase 0 turns, 1 memory" in shown("erase", "aaaaaa1", "--dry-run")
-    assert "proof" in shown("erase", "aaaaaa1", "--yes")
+    assert "bbbbbb1 is current" in shown("resolve", "d11111", "b_wins")
+    assert "open again" in shown("resolve", "d11111", "--undo")
+    assert "d11111" in shown("explain", "aaaaaa1")
+    assert "Staging listens on 5432." in shown("list", "--fading", "36500")
+    assert "cursor" in shown("list", "--fading", "36500", "--limit", "1")
+    assert "Would erase 0 messages, 1 memory" in shown("erase", "aaaaaa1", "--dry-run")
+    assert "every byte" in shown("erase", "aaaaaa1", "--yes")
 
 
 def test_what_was_erased_a_person_may_say_again_and_an_assistant_not(folder):
@@ -515,14 +515,18 @@ def test_the_command_erases_only_after_a_yes(folder, monkeypatch: pytest.MonkeyP
         return done.exit_code, done.output
 
     code, told = erase()
-    assert (code != 0, "give --yes" in told) == (True, True)
+    assert (code != 0, "give --yes" in told) == (True, True), told
     monkeypatch.setattr(edits, "_has_terminal", lambda: True)
     code, told = erase("n\n")
-    assert (code, "Would erase 0 turns, 1 memory" in told, "Nothing was erased." in told) == (1, True, True)
+    assert (code, "Would erase 0 messages, 1 memory" in told, "Nothing was erased." in told) == (
+        1,
+        True,
+        True,
+    )
     assert erase("", "--json")[0] != 0
     assert Memory(folder).explain("aaaaaa1").content == "Staging listens on 5432."
     code, told = erase("y\n")
-    assert (code, "proof" in told) == (0, True)
+    assert (code, "every byte" in told) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -291,33 +291,30 @@ def small_home(three_ports: Path, tmp_path: Path) -> Path:
 def test_the_list_shows_a_page_and_how_to_go_on(small_home: Path):
     code, said = run(small_home, "list", "--limit", "2")
     assert code == 0
-    assert "staging 2" in said.splitlines()[2]
-    assert "2 of 3. The next page: --cursor " in said
-    code, said = run(small_home, "list", "--cursor", said.split("--cursor ")[1].strip())
-    assert (code, "staging 0" in said, said.splitlines()[-1]) == (0, True, "1 of 3.")
+    assert "staging 2" in next(line for line in said.splitlines() if "fact" in line)
+    code, said = run(small_home, "list", "--cursor", said.split("cursor ")[1].split()[0])
+    assert (code, "staging 0" in said, "cursor" in said) == (0, True, False)
     for options, told in (
-        (("--type", "radio"), "--type 'radio' is not possible: choose one of fact, "),
-        (("--limit", "x"), "'--limit': give a number"),
-        (("--limit", "500"), "'--limit': choose at most 200"),
+        (("--type", "radio"), "--type: choose one of 'fact', "),
+        (("--limit", "x"), "'x' is not a valid integer"),
+        (("--limit", "500"), "--limit: choose at most 200"),
     ):
         code, said = run(small_home, "list", *options)
         assert (code != 0, told in said) == (True, True), said
     code, said = run(small_home, "list", "--json", "--type", "decision")
     assert (code, json.loads(said)) == (0, {"next_cursor": "", "total": 0, "cells": [], "notes": []})
-    assert run(small_home, "list", "--type", "decision")[1] == (
-        "No memory to list: nothing is remembered yet, or nothing passes the filters.\n"
-    )
+    assert run(small_home, "list", "--type", "decision")[1] == ("No memory passes these filters.\n")
 
 
 def test_the_list_says_where_nothing_is_known_of_a_name_or_a_project(small_home: Path):
-    assert "none names 'Nobody'" in run(small_home, "list", "--entity", "Nobody")[1]
+    assert "No memory passes" in run(small_home, "list", "--entity", "Nobody")[1]
     code, told = run(small_home, "list", "--project", "nosuch")
     assert (code, "no project is called 'nosuch': there is default. Give its id" in told) == (66, True), told
     code, told = run(small_home, "remember", "The kiln is hot.", "--project", "kiln")
     assert (code, told.endswith("; --new-project begins a new one\n")) == (66, True), told
     assert run(small_home, "remember", "The kiln is hot.", "--project", "kiln", "--new-project")[0] == 0
     code, told = run(small_home, "list", "--project", "kil")
-    assert {line.split()[-2] for line in told.splitlines()[2:-1]} == {"kiln", "default"}, told
+    assert ("kiln" in told, "default" in told) == (True, True), told
 
 
 def first_id(home: Path) -> str:
@@ -328,12 +325,20 @@ def first_id(home: Path) -> str:
 def test_a_correction_replaces_the_memory_once(small_home: Path):
     old = first_id(small_home)
     code, said = run(small_home, "correct", old, "The port of staging 2 is 7002.")
-    assert (code, said.splitlines()[0]) == (0, "Corrected: The port of staging 2 is 7002.")
+    assert (
+        code,
+        said.startswith("Corrected: "),
+        "The port of staging 2 is 7002." in run(small_home, "list")[1],
+    ) == (
+        0,
+        True,
+        True,
+    )
     code, said = run(small_home, "correct", old, "The port of staging 2 is 8002.")
     assert (code, f"memory {old} was superseded by" in said) == (65, True)
     code, said = run(small_home, "list", "--status", "all")
-    assert (code, "superseded" in said, "4 of 4." in said) == (0, True, True)
-    assert "3 of 3." in run(small_home, "list")[1]
+    assert (code, "it was never true" in said) == (0, True)
+    assert "never true" not in run(small_home, "list")[1]
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,12 @@ from typing import Any
 import jsonschema
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, ElicitRequestFormParams, ElicitResult
-from click.testing import CliRunner
 
 from slowwave import Memory
-from slowwave.interfaces.cli.program import program
 from slowwave.entrypoints.mcp.answers.records import cut_notes
 from slowwave.entrypoints.mcp.asking import Ask, Caller, ask_memory
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS, MOST_BYTES
@@ -26,6 +25,7 @@ from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.ingest.fences import strip_injected
+from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import encode
 from slowwave.language.tokens import count_tokens
 from slowwave.recall.search import NOTHING_EXTRACTED
@@ -804,5 +804,7 @@ def test_a_summary_says_whose_word_its_memories_are(memory: Memory, folder: Path
     (summary,) = found.structured_content["summaries"]
     assert summary["remarks"] == ["1 memory", *([mark] if mark else [])]
     assert memory.search("staging host", detail_level="summary").topics[0].whose == mark
-    shown = CliRunner().invoke(program, ["search", "staging host", "--detail", "summary", "--home", str(folder)])
+    shown = CliRunner().invoke(
+        program, ["search", "staging host", "--detail", "summary", "--home", str(folder)]
+    )
     assert f"1 memory{f' | {mark}' if mark else ''}\n" in shown.stdout

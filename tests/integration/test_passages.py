@@ -116,7 +116,7 @@ def test_where_no_word_says_what_is_meant_all_that_goes_is_told_and_shown_first(
     monkeypatch.setattr(edits, "_has_terminal", lambda: True)
     asked = CliRunner().invoke(program, ["forget", "aaaaaa1", "--home", str(folder)], input="n\n")
     assert asked.exit_code == 1
-    assert "5 statements of one conversation" in asked.output
+    assert "a passage of one conversation" in asked.output
     assert TALK[2][2] in asked.output
     assert memory.cell("aaaaaa1").status == "active"
     done = memory.correct("aaaaaa1", "It is purple.")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -25,7 +26,11 @@ RESIDENT_MINUTES = "resident_minutes"
 PIPE_WIDTH = 120
 """Columns where the output is no terminal and COLUMNS does not say."""
 
-REFUSED, UNUSABLE = 400, 65
+REFUSED, BROKEN = 400, 500
+"""Statuses from which on an answer is a refusal, and a failure of the server."""
+
+UNUSABLE, OWN_BUG = 65, 70
+"""Exit codes of a refusal and of a failure that name none."""
 
 
 class RefusedError(SlowwaveError):
@@ -57,10 +62,9 @@ def show(home: str | None, question: Question, *, as_json: bool) -> None:
         output.emit_json(document(home, question))
         return
     reply = _asked(home, question, {"Accept": "text/plain", VIEW: view_header(explain=question.explain)})
-    output.remark(filter(None, unquote(reply.headers.get(NOTES, "")).split("\n")))
-    text = reply.body.decode()
-    if text:
+    if text := reply.body.decode():
         output.emit(text)
+    output.remark(filter(None, unquote(reply.headers.get(NOTES, "")).split("\n")))
 
 
 def document(home: str | None, question: Question) -> Any:
@@ -134,8 +138,11 @@ def _refusal(reply: client.Reply) -> RefusedError:
         told = "; ".join(f"{_option(one['field'])}: {one['problem']}" for one in fields) or problem["detail"]
     except (ValueError, KeyError, TypeError, AttributeError):
         told = f"the server of this home answered with status {reply.status}"
+    told = re.sub(r"\bnew_project\b", "--new-project", told)
     code = reply.headers.get(EXIT, "")
-    return RefusedError(told, int(code) if code.isdecimal() else UNUSABLE)
+    return RefusedError(
+        told, int(code) if code.isdecimal() else OWN_BUG if reply.status >= BROKEN else UNUSABLE
+    )
 
 
 def _option(field: str) -> str:

@@ -15,10 +15,10 @@ import polars as pl
 from pydantic import Field
 
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
-from slowwave.interfaces.http.address import read_address
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
+from slowwave.interfaces.http.address import read_address
 from slowwave.interfaces.rendering.blocks import Block, Table, line
 from slowwave.interfaces.rendering.words import size_of
 from slowwave.models.checks import check_llm

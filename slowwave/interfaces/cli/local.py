@@ -39,9 +39,9 @@ def show_result(found: BaseModel | Sequence[BaseModel], *, as_json: bool) -> Non
 def show_blocks(blocks: Sequence[Block], view: View | None = None) -> None:
     """Print blocks for this terminal: results on stdout, notes on stderr."""
     text, notes = terminal(blocks, view or own_view())
-    output.remark(notes)
     if text:
         output.emit(text)
+    output.remark(notes)
 
 
 def own_view() -> View:

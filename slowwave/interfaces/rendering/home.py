@@ -12,9 +12,9 @@ from slowwave.schemas.report import forgetting_line, several, several_memories
 from slowwave.schemas.results import FoundSource, Night, Pending, QuarantinedChunk, SecretPlace, Stats, Status
 
 if TYPE_CHECKING:
-    from slowwave.interfaces.cli.doctor import Check
     from slowwave.entrypoints.connecting.connection import Done as Connected
     from slowwave.entrypoints.connecting.survey import State
+    from slowwave.interfaces.cli.doctor import Check
 
 WOULD: Final = {
     "made": "would make",
