@@ -333,10 +333,11 @@ def _(ahead, memory, now, states):
     _shape = {"fades_at": pl.Datetime("us", "UTC"), "cell_type": pl.String, "content": pl.String,
               "effective_confidence": pl.Float64, "retrieval_count": pl.Int64}  # fmt: skip
     fading = pl.DataFrame([{name: one[name] for name in _shape} for one in _found], schema=_shape)
-    _ends = pl.DataFrame({"day": [now, now + timedelta(days=ahead.value)], "count": 0})
-    _days = fading.select(day="fades_at", count=pl.lit(1))
-    curve = (
-        pl.concat([_ends, _days], how="vertical_relaxed")
+    _ends = pl.DataFrame({"at": [now, now + timedelta(days=ahead.value)], "count": 0})
+    curve = (  # one row a day: of several at one time Vega would draw the sum
+        pl.concat([_ends, fading.select(at="fades_at", count=pl.lit(1))], how="vertical_relaxed")
+        .group_by(day=pl.col("at").dt.date())
+        .agg(pl.col("count").sum())
         .sort("day")
         .select("day", faded=pl.col("count").cum_sum())
     )
@@ -439,7 +440,7 @@ def table(frame: pl.DataFrame, *, nothing: str):
         frame.with_columns(plain),
         selection=None,
         page_size=ROWS,
-        wrapped_columns=[*widths],
+        wrapped_columns=[name for name in widths if frame.schema[name] == pl.String],
         show_column_summaries=False,
         column_widths=widths,
         show_data_types=False,

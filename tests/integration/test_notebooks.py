@@ -163,6 +163,7 @@ def test_it_agrees_with_memory_on_what_is_never_used_and_what_fades(visit, home)
         soon = memory.weak(days=180, now=names["now"])
     assert names["fading"]["fades_at"].to_list() == [one.fades_at for one in soon]
     assert names["curve"]["faded"].max() == len(soon) > 0
+    assert names["curve"]["day"].is_unique().all()
 
 
 def test_stored_text_is_never_markup_and_never_fetches_anything(visit, monkeypatch):

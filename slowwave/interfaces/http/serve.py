@@ -85,7 +85,7 @@ def serve(home: str | None, *, port: int | None = None, nightly: bool = False) -
         sockets = [stack.enter_context(closing(free_port(folder, port)))]
         if client.has_sockets():
             sockets.append(stack.enter_context(listening(client.socket_path(folder))))
-        _run(folder, sockets, key=own_key(folder))
+        _run(folder, sockets, key=own_key(folder), nightly=nightly)
 
 
 def unit(home: str | None) -> str:
@@ -209,13 +209,13 @@ def _prepare() -> None:
         signal.signal(ending, lambda *_: sys.exit(0))
 
 
-def _run(folder: Path, sockets: list[socket.socket], *, key: str | None) -> None:
+def _run(folder: Path, sockets: list[socket.socket], *, key: str | None, nightly: bool = False) -> None:
     own_print = client.fingerprint(folder)  # before the program's files are read: they may change meanwhile
     from slowwave.interfaces.http.app import create_app
     from slowwave.memory import Memory
     from slowwave.settings.tree import load_settings
 
-    app = create_app(Memory(folder), settings=load_settings(folder), key=key)
+    app = create_app(Memory(folder), settings=load_settings(folder), key=key, nightly=nightly)
     server = Server(configured(app), folder=folder)
     app.state.print = own_print
     app.state.leave = None if key else server.leave

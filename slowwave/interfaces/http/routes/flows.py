@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
-from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
+from flows.running import WITH_SOURCES, FlowName
 from slowwave.interfaces.http.accept import Rendered
 from slowwave.interfaces.http.bodies import PageOf, page_of
 from slowwave.interfaces.http.lanes import Ask
