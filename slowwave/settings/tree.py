@@ -44,7 +44,6 @@ from slowwave.settings.reading import ContextSettings, SearchSettings
 from slowwave.settings.redaction import RedactionSettings
 from slowwave.settings.server import ServerSettings
 from slowwave.settings.topics import SummarySettings, TopicSettings
-from slowwave.settings.watch import WatchSettings
 from slowwave.whole_file import read_plain
 
 FORMER_GROUPS = {"own": "owner", "words": "edits"}
@@ -118,7 +117,6 @@ class Settings(BaseSettings):
     forget: ForgetSettings = ForgetSettings()
     edits: EditSettings = EditSettings()
     record: RecordSettings = RecordSettings()
-    watch: WatchSettings = WatchSettings()
     promote: PromoteSettings = PromoteSettings()
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()

@@ -322,30 +322,30 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
         {"slowwave/models/embed/letters.py": LETTERS},
     ),
     Recipe(
-        "A harness",
+        "A coding agent",
         """
-import sys
-from slowwave.entrypoints.connecting.agents import Install, Places, advice_of, files_of
-from slowwave.entrypoints.connecting.settings_files import text_with
-from slowwave.entrypoints.connecting.survey import is_found
-there = Places(user=Path("nobody"), project=Path("kiln"), system="linux")
-(settings,) = files_of("zed", "user", there, Install(python="python", hook="hook.py", home="home"))
-written = json.loads(text_with(settings, None))
-answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), advice_of("zed", "user")]
+from slowwave.interfaces.hooks.agents import AGENTS, Places
+from slowwave.interfaces.hooks.connect import is_found
+from slowwave.interfaces.hooks.entries import wanted_of
+from slowwave.interfaces.hooks.settings_files import text_with
+there = Places(Path("nobody"), Path("kiln"), "linux")
+(file,) = wanted_of("zed", "user", there, "home")
+written = json.loads(text_with(file, ""))
+answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), AGENTS["zed"].next_step]
 """,
-        [["command", "args"], False, ["Open Zed again."]],
+        [["command", "args"], False, "open Zed again"],
         {
-            "slowwave/entrypoints/connecting/names.py": (after('"opencode", ', '"zed", '),),
-            "slowwave/entrypoints/connecting/agents.py": (
+            "slowwave/interfaces/hooks/agents.py": (
+                after('"opencode", ', '"zed", '),
                 before(
                     '    "cursor": Agent(',
                     '    "zed": Agent("zed", "{config}/zed", (\n'
-                    '        _File("{config}/zed/settings.json", "", ("context_servers",), server="plain"),\n'
-                    '    ), "Open Zed again."),\n',
+                    '        File("{config}/zed/settings.json", "", ("context_servers",), server=_plain),\n'
+                    '    ), "open Zed again"),\n',
                 ),
             ),
-            "docs/connect.md": (
-                before("| `claude-desktop` |", "| `zed` | `~/.config/zed/settings.json` | none | no | no |\n"),
+            "docs/agents.md": (
+                before("| `claude-desktop` |", "| `zed` | `~/.config/zed/settings.json` | none | no |\n"),
             ),
         },
     ),
@@ -424,7 +424,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("data", "docs"):
         (folder / name).mkdir()
-    shutil.copy(ROOT / "docs" / "connect.md", folder / "docs")
+    shutil.copy(ROOT / "docs" / "agents.md", folder / "docs")
     shutil.copy(ROOT / "data" / "README.md", folder / "data")
     for recipe in RECIPES:
         for name, changes in recipe.changes.items():

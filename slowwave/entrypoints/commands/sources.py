@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slowwave.entrypoints.commands.options import HomeOption, JsonOption, memory_of
-from slowwave.entrypoints.show.sources import show_found, show_taken, show_watch
+from slowwave.entrypoints.show.sources import show_found, show_taken
 from slowwave.entrypoints.show.terminal import say, show_json, tell
+from slowwave.interfaces.hooks.follower import follow
 from slowwave.progress import listening
+from slowwave.schemas.report import several
 
 LONG_WORK = 100
 """Parts of a work from which a watch says how far it is."""
@@ -52,7 +54,7 @@ def watch(
 ) -> None:
     """Follow transcripts as they grow, until Ctrl-C. What is new in them is taken in; no language model is asked.
 
-    Without paths it follows what `slowwave ingest --discover` finds. One watch at a time follows files into a home.
+    Without paths it follows what `slowwave ingest --discover` finds.
     """
     with memory_of(home) as memory:
         _wake_from_locks()
@@ -67,11 +69,11 @@ def watch(
                 show_taken(report)
 
         with listening(_show_progress):
-            report = memory.watch(paths or (), stop=threading.Event(), told=told, began=began)
-    if as_json:
-        show_json(report)
-    else:
-        show_watch(report)
+            began()
+            found = follow(memory, paths or None, stop=threading.Event(), told=told)
+    if not as_json:
+        turns, files = several(found.turn_count, "turn"), several(found.followed_count(), "file")
+        tell(f"{turns} came in; {files} followed.")
 
 
 def _show_progress(work: str, done: int, total: int) -> None:
