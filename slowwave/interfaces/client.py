@@ -131,7 +131,8 @@ def ask(
     if not has_sockets():
         return None
     address = socket_path(folder)
-    request = (method, path, _encoded(body), {**_headers(folder, body), **(headers or {})})
+    kind = {} if body is None else {"Content-Type": "application/json"}
+    request = (method, path, encoded(body), {PRINT: fingerprint(folder), **kind, **(headers or {})})
     reply = exchange(address, request, writes=writes)
     if reply is None or reply.headers.get(STALE.lower()) == "leaves":
         return _ask_new(folder, address, request, writes=writes) if may_start else None
@@ -202,12 +203,8 @@ def exchange(
         connection.close()
 
 
-def _headers(folder: Path, body: Mapping[str, Any] | None) -> dict[str, str]:
-    kind = {} if body is None else {"Content-Type": "application/json"}
-    return {PRINT: fingerprint(folder), **kind}
-
-
-def _encoded(body: Mapping[str, Any] | None) -> bytes | None:
+def encoded(body: Mapping[str, Any] | None) -> bytes | None:
+    """A body as JSON in UTF-8."""
     return None if body is None else json.dumps(body).encode()
 
 

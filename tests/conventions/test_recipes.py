@@ -226,9 +226,9 @@ answer = load_settings("home").night.nap_minutes
     Recipe(
         "A command",
         """
-from typer.testing import CliRunner
-from slowwave.entrypoints.cli import app
-ran = CliRunner().invoke(app, ["naps", "--home", "nowhere"])
+from click.testing import CliRunner
+from slowwave.interfaces.cli.program import program
+ran = CliRunner().invoke(program, ["naps", "--home", "nowhere"])
 answer = [ran.exit_code, ran.stdout.strip()]
 """,
         [0, "3"],

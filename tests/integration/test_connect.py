@@ -9,10 +9,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import typer
 
-from slowwave.entrypoints.cli import app
 from slowwave.errors import InputError
+from slowwave.interfaces.cli.program import program
 from slowwave.interfaces.hooks import entries, files
 from slowwave.interfaces.hooks.agents import AGENTS, Places, Scope
 from slowwave.interfaces.hooks.connect import Connected, State, connect, disconnect, survey, this_machine
@@ -147,7 +146,7 @@ def contains(whole: object, part: object) -> bool:
 def test_connecting_adds_entries_that_our_programs_know_and_keeps_those_of_others_and_a_copy(
     agent, scope, places, home
 ):
-    assert "mcp" in typer.main.get_command(app).commands
+    assert "mcp" in program.commands
     write_others(agent, scope, places, home)
     before = tree(places)
     changes = {Path(file.path): file for file in add(agent, places, home, scope).files}

@@ -13,10 +13,10 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, ElicitRequestFormParams, ElicitResult
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from slowwave import Memory
-from slowwave.entrypoints.cli import app
+from slowwave.interfaces.cli.program import program
 from slowwave.entrypoints.mcp.answers.records import cut_notes
 from slowwave.entrypoints.mcp.asking import Ask, Caller, ask_memory
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS, MOST_BYTES
@@ -804,5 +804,5 @@ def test_a_summary_says_whose_word_its_memories_are(memory: Memory, folder: Path
     (summary,) = found.structured_content["summaries"]
     assert summary["remarks"] == ["1 memory", *([mark] if mark else [])]
     assert memory.search("staging host", detail_level="summary").topics[0].whose == mark
-    shown = CliRunner().invoke(app, ["search", "staging host", "--detail", "summary", "--home", str(folder)])
+    shown = CliRunner().invoke(program, ["search", "staging host", "--detail", "summary", "--home", str(folder)])
     assert f"1 memory{f' | {mark}' if mark else ''}\n" in shown.stdout

@@ -109,7 +109,7 @@ def test_without_the_key_or_from_a_page_there_is_no_mcp(tmp_path: Path):
 
 
 def over_stdio(home: Path, work: Work, era: str) -> Any:
-    command = ["-m", "slowwave.entrypoints.cli", "mcp", "--home", str(home)]
+    command = ["-m", "slowwave", "mcp", "--home", str(home)]
     known = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
 
     async def run() -> Any:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from flows.ingest import ingest
-from slowwave.entrypoints.cli import app
 from slowwave.home.paths import open_home
 from slowwave.ingest.sources import known_places
+from slowwave.interfaces.cli.program import program
 from slowwave.memory import Memory
 from slowwave.schemas.report import StageReport
 from slowwave.store import open_store
@@ -25,8 +25,7 @@ def without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SLOWWAVE_WATCH__SETTLE_SECONDS", "0")
+def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
@@ -177,15 +176,15 @@ def test_the_places_follow_the_variables_of_each_agent_and_each_folder_counts_on
 def test_discovered_files_are_shown_and_taken_in_only_if_the_user_agrees(home, user):
     written(user / ".codex/archived_sessions", *LEGACY, name="rollout-c.jsonl")
     run_command = CliRunner().invoke
-    shown = run_command(app, ["ingest", "--discover", "--home", str(home)])
+    shown = run_command(program, ["ingest", "--discover", "--home", str(home)])
     assert shown.exit_code == 0
     assert "OpenCode" in shown.output
-    assert "Nothing was taken in: add --yes" in shown.output
+    assert "Nothing was read: add --yes" in shown.output
     assert not (home / "journal").exists() or not Memory(home).status().rows.get("turns")
-    taken = run_command(app, ["ingest", "--discover", "--yes", "--home", str(home)])
+    taken = run_command(program, ["ingest", "--discover", "--yes", "--home", str(home)])
     assert taken.exit_code == 0
     assert set(TEXTS) <= set(texts_of(home))
-    listed = run_command(app, ["ingest", "--discover", "--json", "--home", str(home)])
+    listed = run_command(program, ["ingest", "--discover", "--json", "--home", str(home)])
     assert [place["source"] for place in json.loads(listed.stdout)][-1] == "OpenCode"
-    assert run_command(app, ["ingest", "--home", str(home)]).exit_code == 2
-    assert run_command(app, ["ingest", "x", "--discover", "--home", str(home)]).exit_code == 2
+    assert run_command(program, ["ingest", "--home", str(home)]).exit_code == 2
+    assert run_command(program, ["ingest", "x", "--discover", "--home", str(home)]).exit_code == 2

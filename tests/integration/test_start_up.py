@@ -48,7 +48,7 @@ def test_the_commands_that_are_called_often_import_neither_prefect_nor_a_client_
     chat = tmp_path / "chat.jsonl"
     chat.write_text('{"role": "user", "content": "The kiln is blue."}\n', encoding="utf-8")
     code = (
-        "import json, sys; from slowwave.entrypoints.cli import app; app(sys.argv[1:], standalone_mode=False); "
+        "import json, sys; from slowwave.interfaces.cli.program import program; program(sys.argv[1:], standalone_mode=False); "
         "print(json.dumps(sorted(sys.modules)))"
     )
     for words in (["ingest", str(chat)], ["search", "kiln"], ["context", "kiln"], ["status"]):
@@ -87,7 +87,7 @@ def test_a_command_that_a_server_answers_imports_next_to_nothing(tmp_path, monke
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     code = """
 import sys
-from slowwave.entrypoints import program
+from slowwave.interfaces.cli import program
 for name in ("search", "ingest"):
     sys.argv = ["slowwave", name, "kiln", "--home", sys.argv[-1]]
     assert program._ran_elsewhere(sys.argv[1:]) is None

@@ -16,7 +16,7 @@ import slowwave
 from slowwave.interfaces.hooks.agents import AGENTS, AgentName, Entry, File, Places, Scope, folders_of
 from slowwave.interfaces.hooks.events import EVENTS
 
-MCP = ("-I", "-m", "slowwave.entrypoints.cli", "mcp")
+MCP = ("-I", "-m", "slowwave", "mcp")
 """The MCP server over standard input and output; -I ignores modules in a project's folder."""
 
 HOOK = Path(slowwave.__file__).absolute().parent / "interfaces" / "hooks" / "hook.py"
@@ -100,5 +100,5 @@ def _script(name: str, python: str, home: str) -> str:
 def _jsonc_or(path: Path) -> Path:
     """OpenCode may have two settings files: the one with our entry, else the first that is there."""
     known = [one for one in (path.with_suffix(".jsonc"), path) if one.is_file()]
-    ours = [one for one in known if os.access(one, os.R_OK) and b"slowwave." in one.read_bytes()]
+    ours = [one for one in known if os.access(one, os.R_OK) and b'"slowwave"' in one.read_bytes()]
     return (*ours, *known, path)[0]

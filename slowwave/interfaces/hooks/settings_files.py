@@ -18,7 +18,8 @@ from slowwave.interfaces.hooks.agents import SERVER, Entry
 from slowwave.interfaces.hooks.entries import Wanted
 
 _OURS = re.compile(
-    r"slowwave\.(?:entrypoints|interfaces)\b|slowwave[/\\]+(?:entrypoints|interfaces)[/\\].*hook\.py"
+    r"""["']-m["'],\s*["']slowwave["'],\s*["']mcp["']|slowwave\.entrypoints\.cli\b"""
+    r"""|slowwave[/\\]+(?:entrypoints|interfaces)[/\\].*hook\.py"""
 )
 """What makes an entry ours: the module that serves MCP, or the hook program, today's or that of an earlier version."""
 

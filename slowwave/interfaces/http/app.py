@@ -5,7 +5,7 @@ Importing this imports neither the MCP SDK, which takes two seconds, nor Prefect
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib import metadata
@@ -32,7 +32,7 @@ from slowwave.settings.tree import Settings
 
 ROUTERS = (read.router, write.router, record.router, flows.router, hooks.router)
 
-ALIASES = {
+ALIASES: dict[str, Callable[..., Any]] = {
     "/context/assemble": read.assemble,
     "/consolidate": flows.consolidate,
     "/memory/consolidate": flows.consolidate,
@@ -92,8 +92,7 @@ def create_app(memory: Memory, *, settings: Settings, key: str | None = None) ->
     home = settings.home.resolve()
     state: Any = app.state
     state.lanes, state.settings, state.place = Lanes(memory, home), settings, Place(home)
-    state.settings_file, state.is_warm = health.settings_file(home), False
-    state.activity, state.companions = Activity(), []
+    state.is_warm, state.activity, state.companions = False, Activity(), []
     state.print, state.leave = "", None  # of a server in a process of its own: `serve.py`
     state.mcp = mcp_mount.McpMount(app)
     _add_routes(app)

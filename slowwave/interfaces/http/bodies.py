@@ -165,8 +165,10 @@ class PageOf(BaseModel, Generic[Entry]):
     total: int = Field(ge=0, description="Entries on all pages.")
 
 
-def page_of(found: Sequence[Entry], key: Callable[[Entry], str], asked: PageRequest) -> PageOf[Entry]:
-    """A page of a list that is at hand whole, after the entry that the cursor names.
+def page_of(
+    kind: type[PageOf[Entry]], found: Sequence[Entry], key: Callable[[Entry], str], asked: PageRequest
+) -> PageOf[Entry]:
+    """A page of a list that is there as a whole, after the entry that the cursor names.
 
     Raises:
         InputError: nothing in the list has that cursor any more.
@@ -177,7 +179,7 @@ def page_of(found: Sequence[Entry], key: Callable[[Entry], str], asked: PageRequ
     start = ids.index(asked.cursor) + 1 if asked.cursor else 0
     end = start + asked.limit
     cursor = ids[end - 1] if end < len(found) else ""
-    return PageOf(entries=list(found[start:end]), next_cursor=cursor, total=len(found))
+    return kind(entries=list(found[start:end]), next_cursor=cursor, total=len(found))
 
 
 class CoreMemory(Frozen):

@@ -48,6 +48,21 @@ STOP_SECONDS = 20
 SWITCH_SECONDS = 0.001
 """How long a thread computes while others wait: a short request waits less behind a long one."""
 
+UNIT = """\
+[Unit]
+Description=Slowwave
+
+[Service]
+ExecStart={command}
+Restart=on-failure
+RestartSec=5
+TimeoutStopSec=60
+NoNewPrivileges=yes
+
+[Install]
+WantedBy=default.target
+"""
+
 LAST_SECONDS = 0.05
 """Seconds for the requests of clients that connected before the socket was gone: a write is never left unread."""
 
@@ -71,6 +86,18 @@ def serve(home: str | None, *, port: int | None = None, nightly: bool = False) -
         if client.has_sockets():
             sockets.append(stack.enter_context(listening(client.socket_path(folder))))
         _run(folder, sockets, key=own_key(folder))
+
+
+def unit(home: str | None) -> str:
+    """A systemd unit that keeps a server of this home running, with this Python."""
+    words = [sys.executable, "-m", "slowwave", "serve", "--home", str(home_folder(home).resolve())]
+    return UNIT.format(command=" ".join(map(_quoted, words)))
+
+
+def _quoted(word: str) -> str:
+    """A word as systemd reads it back, with its own signs spelled out."""
+    spelled = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{spelled}"' if any(sign in word for sign in " \t'\"\\;") else spelled
 
 
 def serve_on_demand(folder: Path) -> None:

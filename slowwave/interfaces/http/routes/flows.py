@@ -97,7 +97,7 @@ async def start(flow: FlowName, asked: RunBody, ask: Ask) -> FlowRun:
 async def runs(asked: Annotated[PageRequest, Query()], ask: Ask) -> PageOf[FlowRun]:
     """Runs of flows that this server started, newest first; also those of before its last start."""
     found = await ask.read(ask.runs.runs)
-    return page_of(found, lambda one: one.run_id, asked)
+    return page_of(PageOf[FlowRun], found, lambda one: one.run_id, asked)
 
 
 @router.get("/runs/{run_id}")

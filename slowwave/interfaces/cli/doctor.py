@@ -12,16 +12,15 @@ from pathlib import Path
 import httpx
 import polars as pl
 from pydantic import Field
-from rich.table import Column
-from rich.text import Text
 
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
-from slowwave.entrypoints.show.terminal import flat, results, shown_bytes, table
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
 from slowwave.interfaces.hooks.doctor import agent_rows
 from slowwave.interfaces.http.address import read_address
+from slowwave.interfaces.rendering.blocks import Block, Table, line
+from slowwave.interfaces.rendering.words import size_of
 from slowwave.models.checks import check_llm
 from slowwave.models.embed.choice import check_embedder
 from slowwave.schemas.refusals import Frozen
@@ -68,20 +67,17 @@ def is_broken(checks: list[Check]) -> bool:
     return any(check.is_needed and not check.is_well for check in checks)
 
 
-def show_checks(checks: list[Check]) -> None:
+def blocks_of(checks: Sequence[Check]) -> list[Block]:
     """The checks as a table, and one line at the end."""
-    console = results()
-    made = table(Column("check", no_wrap=True), Column("", no_wrap=True), "found, or what to do")
-    for check in checks:
-        word, style = ("well", "green") if check.is_well else ("broken", "bold red")
-        if not check.is_well and not check.is_needed:
-            word, style = "look", "yellow"
-        made.add_row(flat(check.name), Text(word, style=style), flat(check.found))
-    console.print(made)
-    console.print()
+    rows = [(check.name, _word(check), check.found) for check in checks]
     looks = sum(not check.is_well and not check.is_needed for check in checks)
     works = "Everything needed works" + (f"; {looks} to look at." if looks else ".")
-    console.print("Something that is needed is broken." if is_broken(checks) else works)
+    last = "Something that is needed is broken." if is_broken([*checks]) else works
+    return [Table(("check", "", "found, or what to do"), tuple(rows)), line(last)]
+
+
+def _word(check: Check) -> str:
+    return "well" if check.is_well else "broken" if check.is_needed else "look"
 
 
 def _row(name: str, is_well: bool, found: str) -> Check:
@@ -114,7 +110,7 @@ def _disk(home: Home) -> list[Check]:
     state = "can be written" if place == whole else "is not there yet and will be made"
     free = shutil.disk_usage(place).free
     is_wide = free >= ROOM_WISHED
-    found = f"{shown_bytes(free)} free" + ("" if is_wide else ": make room, a night may need more")
+    found = f"{size_of(free)} free" + ("" if is_wide else ": make room, a night may need more")
     return [
         _row("home folder", True, f"{home.root} {state}"),
         Check(name="disk room", is_well=is_wide, is_needed=free < ROOM_NEEDED, found=found),
@@ -148,7 +144,7 @@ def _mixed(home: Home) -> list[Check]:
     found = (
         f"begins {len(beginnings)} times, with {' and '.join(beginnings)}: probably segments of another home were put "
         "into it, and what both told is one memory now. To part them take the journal from a backup, then run "
-        "`slowwave rebuild`."
+        "`slowwave run rebuild`."
     )
     return [Check(name="journal file", is_well=False, is_needed=False, found=found)]
 
@@ -158,7 +154,7 @@ def _missing(home: Home, segment_ids: Sequence[str]) -> list[Check]:
     held = set[str]()
     with suppress(SlowwaveError):
         held = open_store(home.store_root).applied_segments() - {*segment_ids}
-    advice = "put it back from a backup, then run `slowwave rebuild`"
+    advice = "put it back from a backup, then run `slowwave run rebuild`"
     return [
         Check(
             name="journal segment",
@@ -185,7 +181,7 @@ def _store(home: Home) -> list[Check]:
     try:
         store = open_store(home.store_root)
         if damage := table_damage(store):
-            mend = "`slowwave rebuild` makes it anew from the journal."
+            mend = "`slowwave run rebuild` makes it anew from the journal."
             return [*(_row("store", False, f"{one}. {mend}") for one in damage), *kept]
         turn_count, cell_count = store.count("turns"), store.count("cells")
         behind = len(set(home.journal.segment_ids()) - store.applied_segments())
