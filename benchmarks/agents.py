@@ -58,7 +58,7 @@ class Memory:
 
     def command(self, *words: str) -> list[str]:
         """The command line of a command."""
-        return [sys.executable, "-m", "slowwave.entrypoints.cli", *words, "--home", str(self.home)]
+        return [sys.executable, "-m", "slowwave", *words, "--home", str(self.home)]
 
     def holds(self, text: str) -> bool:
         """Return whether somebody's word of this text is in the memory, waiting for it a while."""

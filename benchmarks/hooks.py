@@ -36,7 +36,7 @@ WARM_UP = 3
 @contextmanager
 def server(home: Path) -> Iterator[None]:
     """The server of a home, in a process of its own."""
-    words = [sys.executable, "-m", "slowwave.entrypoints.cli", "serve", "--home", str(home)]
+    words = [sys.executable, "-m", "slowwave", "serve", "--home", str(home)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment

@@ -62,7 +62,7 @@ class Told:
 @contextmanager
 def server(home: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """A server of a home, ready and warm; stopped at the end where it still runs."""
-    words = [sys.executable, "-m", "slowwave.entrypoints.cli", "serve", "--home", str(home)]
+    words = [sys.executable, "-m", "slowwave", "serve", "--home", str(home)]
     (home / "server" / "address.json").unlink(missing_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(

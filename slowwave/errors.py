@@ -4,7 +4,7 @@
     |-- TransientError   wait and try again (server down, rate limit, lock held)
     |   `-- BusyError    another writer holds the lock
     |-- ConfigError      fix the configuration (missing key, unknown model, wrong dimensions)
-    |   `-- DamageError  files of the store are missing or broken: `slowwave rebuild` makes it anew
+    |   `-- DamageError  files of the store are missing or broken: `slowwave run rebuild` makes it anew
     |-- InputError       fix the input (not a file, not a transcript, bad parameter)
     |-- NotFoundError    the named thing is not there
     |-- OutputError      a model answered, and the answer cannot be used

@@ -32,9 +32,7 @@ from slowwave.store import (
 )
 from tasks.step import step
 
-RESTORE = (
-    "what these held is left out: `slowwave doctor` says how to mend each; then run `slowwave rebuild` again"
-)
+RESTORE = "what these held is left out: `slowwave doctor` says how to mend each; then run `slowwave run rebuild` again"
 TORN = "file in the journal that is not a whole segment"
 GONE = "segment that is gone from the journal"
 SHOWN = 20
@@ -146,7 +144,7 @@ def _fresh_store(home: Home, embedder: Embedder | None) -> Store:
     except OSError as error:
         raise ConfigError(
             f"the store's folder {home.store_root} cannot be written ({error.strerror}): mend its permissions, or "
-            "move it away, then run `slowwave rebuild` again"
+            "move it away, then run `slowwave run rebuild` again"
         ) from error
 
 

@@ -6,18 +6,19 @@ with serving(home) as client:
 
 import asyncio
 import logging
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import uvicorn
 
-from slowwave.entrypoints.server.address import own_key
-from slowwave.entrypoints.server.app import create_app
-from slowwave.entrypoints.server.serve import configured, free_port
+from slowwave.interfaces.http.address import own_key
+from slowwave.interfaces.http.app import create_app
+from slowwave.interfaces.http.lanes import Lanes
+from slowwave.interfaces.http.serve import configured
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
 
@@ -25,17 +26,16 @@ STOP_SECONDS = 30
 
 
 @contextmanager
-def serving(home: Path, memory: Memory | None = None, **server: Any) -> Iterator[httpx.Client]:
-    """A client with the key of a server that runs meanwhile; `server` are settings of the group of that name."""
+def serving(home: Path, memory: Memory | None = None, lanes: Lanes | None = None) -> Iterator[httpx.Client]:
+    """A client with the key of a server that runs meanwhile, with lanes of its own or the usual ones."""
     home.mkdir(parents=True, exist_ok=True)
-    settings = load_settings(home)
-    own = settings.server.model_copy(update={"port_tries": 1_000, **server})
-    settings = settings.model_copy(update={"server": own})
     key = own_key(home)
-    app = create_app(memory or Memory(home), key=key, settings=settings)
-    listener = free_port(own)
+    memory = memory or (lanes.memory if lanes else Memory(home))
+    app = create_app(memory, key=key, settings=load_settings(home))
+    app.state.lanes = lanes or app.state.lanes
+    listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    running = uvicorn.Server(configured(app, own))
+    running = uvicorn.Server(configured(app))
     thread = threading.Thread(target=lambda: asyncio.run(running.serve([listener])), daemon=True)
     thread.start()
     try:

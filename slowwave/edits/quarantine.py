@@ -1,6 +1,6 @@
 """Work for which no answer of the model could be used: listed, and sent back to work."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import polars as pl
@@ -19,6 +19,9 @@ RELEASED = {
 }
 """For each kind of work the event that sends it back, and the column of its id."""
 
+
+SHORTEST_ID = 6
+"""Characters of an id that name it, as everywhere."""
 
 IN_QUARANTINE = col("status") == lit("quarantined")
 
@@ -43,7 +46,8 @@ def release_chunks(home: Home, chunk_ids: Sequence[str] | None, *, now: datetime
     open_store(home.store_root)  # a release never makes a store
     with edit_session(home, now=now) as session:
         kinds = {waiting.chunk_id: waiting.kind for waiting in _quarantined(session.store)}
-        wanted = list(kinds) if chunk_ids is None else list(dict.fromkeys(chunk_ids))
+        named = kinds if chunk_ids is None else [_whole(given, kinds) for given in chunk_ids]
+        wanted = list(dict.fromkeys(named))
         _check(session.store, set(wanted) - set(kinds))
         plan = {}
         for kind, (event, key) in RELEASED.items():
@@ -51,6 +55,12 @@ def release_chunks(home: Home, chunk_ids: Sequence[str] | None, *, now: datetime
             plan[event] = pl.DataFrame({key: ids}, schema={key: pl.String})
         session.commit_plan(plan)
     return wanted
+
+
+def _whole(given: str, kinds: Iterable[str]) -> str:
+    """The id in quarantine that begins so, if there is exactly one; else what was given."""
+    found = [one for one in kinds if one.startswith(given)] if len(given) >= SHORTEST_ID else []
+    return found[0] if len(found) == 1 else given
 
 
 def _check(store: Store, others: set[str]) -> None:

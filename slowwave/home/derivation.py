@@ -57,7 +57,9 @@ def read_state(side: Home) -> DerivationState | None:
     except FileNotFoundError:
         return None
     except ValidationError as error:
-        raise ConfigError(f"{path} is damaged: `slowwave rederive --drop`, then begin again") from error
+        raise ConfigError(
+            f"{path} is damaged: `slowwave run rederive --action drop`, then begin again"
+        ) from error
 
 
 def write_state(side: Home, state: DerivationState) -> None:

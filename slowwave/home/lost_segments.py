@@ -33,5 +33,5 @@ def loss_note(count: int) -> str:
     gone, them = ("segments of the journal are", "them") if count > 1 else ("segment of the journal is", "it")
     return (
         f"{count} {gone} gone, and only the store has what {'they' if count > 1 else 'it'} told: "
-        f"put {them} back from a backup (`slowwave doctor` names {them}), or let `slowwave rebuild` forget it"
+        f"put {them} back from a backup (`slowwave doctor` names {them}), or let `slowwave run rebuild` forget it"
     )

@@ -14,7 +14,7 @@
     |-- erased.key           the secret behind the digests that keep erased texts out
     |-- rederived/           a derivation beside the memory, a home of its own, until it is switched to or dropped
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
-    |-- editing/             a memory's text while `slowwave edit` has it open
+    |-- editing/             a memory's text while `slowwave correct` has it open
     |-- named-homes           homes of earlier versions that were named to the user, a path a line
     |-- run.lock             the lease of the one run that is at work
     |-- writer.lock          held by whoever changes the store, for one commit

@@ -21,7 +21,7 @@ def embedder_of(home: Home, store: Store) -> tuple[Embedder | None, str]:
     if embedder is None:
         return (
             None,
-            f"the store lacks the fit of its vectors {store.meta.embedder_id}: `slowwave rebuild` mends it",
+            f"the store lacks the fit of its vectors {store.meta.embedder_id}: `slowwave run rebuild` mends it",
         )
     return embedder, note
 

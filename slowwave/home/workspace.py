@@ -420,7 +420,7 @@ def apply_pending(journal: Journal, store: Store) -> list[Problem]:
 
 def _apply(journal: Journal, store: Store, pending: Pending, embed: Embed | None = None) -> list[Problem]:
     if pending.needs_new_store:
-        raise ContractError("a derivation cannot be folded over another memory: run `slowwave rebuild`")
+        raise ContractError("a derivation cannot be folded over another memory: run `slowwave run rebuild`")
     problems = list(pending.problems)
     for part in journal.portions(pending.segment_ids):
         problems += apply_segments(journal, store, part, switch=pending.switch, embed=embed)

@@ -131,8 +131,9 @@ def ask(
     if not has_sockets():
         return None
     address = socket_path(folder)
-    request = (method, path, _encoded(body), {**_headers(folder, body), **(headers or {})})
-    reply = _exchange(address, request, writes=writes)
+    kind = {} if body is None else {"Content-Type": "application/json"}
+    request = (method, path, encoded(body), {PRINT: fingerprint(folder), **kind, **(headers or {})})
+    reply = exchange(address, request, writes=writes)
     if reply is None or reply.headers.get(STALE.lower()) == "leaves":
         return _ask_new(folder, address, request, writes=writes) if may_start else None
     return None if STALE.lower() in reply.headers else reply
@@ -163,8 +164,9 @@ def _ask_new(
     deadline = time.monotonic() + START_SECONDS
     while process is not None and time.monotonic() < deadline:
         has_ended = process.poll() is not None
-        reply = _exchange(address, request, writes=writes)
+        reply = exchange(address, request, writes=writes)
         if reply is not None and STALE.lower() not in reply.headers:
+            process.returncode = 0  # it goes on, and nobody waits for it here
             return reply
         if has_ended:
             return None
@@ -172,7 +174,7 @@ def _ask_new(
     return None
 
 
-def _exchange(
+def exchange(
     address: Path, request: tuple[str, str, bytes | None, Mapping[str, str]], *, writes: bool
 ) -> Reply | None:
     """One request and its answer; None where nobody listens, or where the server left a question unanswered."""
@@ -201,12 +203,8 @@ def _exchange(
         connection.close()
 
 
-def _headers(folder: Path, body: Mapping[str, Any] | None) -> dict[str, str]:
-    kind = {} if body is None else {"Content-Type": "application/json"}
-    return {PRINT: fingerprint(folder), **kind}
-
-
-def _encoded(body: Mapping[str, Any] | None) -> bytes | None:
+def encoded(body: Mapping[str, Any] | None) -> bytes | None:
+    """A body as JSON in UTF-8."""
     return None if body is None else json.dumps(body).encode()
 
 

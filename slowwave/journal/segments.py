@@ -159,7 +159,7 @@ class Journal:
             Problem(
                 Path(error.filename),
                 f"it cannot be listed ({error.strerror})",
-                "Its segments are left out: mend it, then run `slowwave rebuild`.",
+                "Its segments are left out: mend it, then run `slowwave run rebuild`.",
                 is_loss=True,
             )
             for error in errors
@@ -214,7 +214,7 @@ class Journal:
                 continue
             events = _parse(segment_id, lines)
             if own := _other_segment(segment_id, events):
-                advice = f"If {own}.jsonl is gone, rename it so and run `slowwave rebuild`; else it may be removed."
+                advice = f"If {own}.jsonl is gone, rename it so and run `slowwave run rebuild`; else it may be removed."
                 problems.append(
                     Problem(path, f"it holds the events of segment {own}: a copy under another name", advice)
                 )
@@ -238,7 +238,7 @@ class Journal:
             return Problem(path, "a folder with a segment's name")
         place = self.path_of(path.stem)
         advice = (
-            f"If no file is there, move it to {place} and run `slowwave rebuild`; else it may be removed."
+            f"If no file is there, move it to {place} and run `slowwave run rebuild`; else it may be removed."
         )
         return Problem(path, "a segment in the wrong folder", advice)
 
@@ -306,7 +306,7 @@ def _ids_of_day(folder: Path) -> tuple[str, str]:
 
 
 def _lost(path: Path, reason: str) -> Problem:
-    advice = "Its events are left out. Put it back from a backup, then run `slowwave rebuild`."
+    advice = "Its events are left out. Put it back from a backup, then run `slowwave run rebuild`."
     return Problem(path, reason, advice, is_loss=True)
 
 

@@ -24,9 +24,7 @@ ASKED = ("cells", "cell_usage", "topics", "contradictions", "turns", "passages")
 NAME_SHOWN = 60
 """Characters of a project's id in a note."""
 
-NO_STORE = (
-    "what was recorded is in no store yet: `slowwave rebuild` makes one of it now, else the next night does"
-)
+NO_STORE = "what was recorded is in no store yet: `slowwave run rebuild` makes one of it now, else the next night does"
 """Messages that a tap recorded before the first night, or a store that was lost: the journal tells no difference."""
 
 NO_MEMORY = "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`"
@@ -58,7 +56,7 @@ class Reader:
     def __post_init__(self) -> None:
         if self.store is not None:
             if found := self.store.visible_damage():
-                self.damage = f"the store is damaged: {told(found)}; run `slowwave rebuild`"
+                self.damage = f"the store is damaged: {told(found)}; run `slowwave run rebuild`"
             with suppress(SlowwaveError):  # a broken table is told where it is needed
                 self.damage = self.damage or loss_note(len(lost_segments(self.home.journal, self.store)))
                 if not is_written_elsewhere(self.home):

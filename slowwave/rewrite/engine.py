@@ -96,7 +96,7 @@ class Rewritten:
     def notes(self) -> list[str]:
         """Sentences on what it took along, and what is left to do."""
         told = {
-            "the derivation beside the memory is dropped: `slowwave rederive` makes it again without this": (
+            "the derivation beside the memory is dropped: `slowwave run rederive` makes it again without this": (
                 self.dropped_derivation
             ),
             "the answer cache is empty now: what is asked again costs again": self.counts.get("answers"),

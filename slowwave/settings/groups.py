@@ -363,5 +363,5 @@ class StoreSettings(Group):
         24.0, "Hours for which old table versions are kept; readers need minutes."
     )
     keep_damaged_days: int = setting(
-        14, "Days for which `slowwave rebuild` keeps a store that it found damaged.", ge=0, le=3_650
+        14, "Days for which `slowwave run rebuild` keeps a store that it found damaged.", ge=0, le=3_650
     )

@@ -7,7 +7,8 @@ class WatchSettings(Group):
     """Transcripts that are followed as they grow."""
 
     with_server: bool = setting(
-        False, "Follow transcripts while `slowwave serve` runs, as `slowwave watch` does; nothing asks then."
+        False,
+        "Follow transcripts while `slowwave serve` runs, as `slowwave ingest --follow` does; nothing asks then.",
     )
     sources: tuple[str, ...] = setting(
         (), "Files and folders that the server follows (default: what coding agents write on this machine)."

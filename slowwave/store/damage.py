@@ -37,7 +37,7 @@ _NEWEST = 2**64 - 1
 def damaged(root: Path, what: str) -> DamageError:
     """The error that says what is wrong with the store, and what to do."""
     return DamageError(
-        f"the store at {root} is damaged: {what}; run `slowwave rebuild`, which makes it anew from the journal",
+        f"the store at {root} is damaged: {what}; run `slowwave run rebuild`, which makes it anew from the journal",
         what,
     )
 

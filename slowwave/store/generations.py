@@ -85,7 +85,7 @@ def open_store(root: Path) -> Store:
             raise damaged(root, "it is not a folder") from error
         raise NotFoundError(
             "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`; if there was one, "
-            "`slowwave rebuild` makes it anew from the journal"
+            "`slowwave run rebuild` makes it anew from the journal"
         ) from error
     except OSError as error:
         raise damaged(root, f"{POINTER} cannot be read ({error.strerror})") from error
@@ -97,7 +97,7 @@ def open_store(root: Path) -> Store:
     if meta.schema_version > SCHEMA_VERSION:
         raise ConfigError(
             f"the store at {root} has schema version {meta.schema_version}, this program needs {SCHEMA_VERSION}; "
-            "update Slowwave, or run `slowwave rebuild`"
+            "update Slowwave, or run `slowwave run rebuild`"
         )
     return Store(root, name, meta)
 
@@ -112,7 +112,7 @@ class OutdatedStoreError(ConfigError):
 
 OUTDATED = (
     "the store was made by an older version of Slowwave: the next run, edit or start of the server rebuilds it from "
-    "the journal; `slowwave rebuild` does it now"
+    "the journal; `slowwave run rebuild` does it now"
 )
 
 

@@ -417,7 +417,7 @@ class Store(StoreReader):
         self._cache.wrote(table, before, rows=rows)
         if written != rows.height:
             raise ContractError(
-                f"the store wrote {written} of {rows.height} rows of {table}; run `slowwave rebuild`"
+                f"the store wrote {written} of {rows.height} rows of {table}; run `slowwave run rebuild`"
             )
 
     def _check(self, table: str, rows: pl.DataFrame) -> None:

@@ -37,7 +37,7 @@ from tasks.rederive.difference import compare, find_matches
 from tasks.rederive.replay import COPIED, DECISIONS, MARKS, Rederiving, news_since
 from tasks.step import StageRun, run_logger, step
 
-NONE_THERE = "there is no derivation of this memory: `slowwave rederive` makes one"
+NONE_THERE = "there is no derivation of this memory: `slowwave run rederive` makes one"
 SHARED = ["turn.recorded", "source.recorded"]
 """Kinds of events that the living journal has already: a switch does not commit them again."""
 
@@ -164,7 +164,7 @@ def switch(home: str, *, dry_run: bool) -> Derivation:
 
     Raises:
         NotFoundError: there is no derivation.
-        InputError: the derivation is not whole, or something came in since: run `slowwave rederive` again.
+        InputError: the derivation is not whole, or something came in since: run `slowwave run rederive` again.
         BusyError: a run works on either of them.
     """
     living = open_home(home)
@@ -183,7 +183,9 @@ def switch(home: str, *, dry_run: bool) -> Derivation:
             remove(side)
     if not dry_run:
         drop_derivation(living)
-    since = "`slowwave rebuild` gives this memory from now on; what was derived before stays in the journal"
+    since = (
+        "`slowwave run rebuild` gives this memory from now on; what was derived before stays in the journal"
+    )
     return Derivation(
         action="switch",
         derivation_id=state.derivation_id,
@@ -252,25 +254,21 @@ def _state_of(living: Home) -> DerivationState:
 def _refuse_unfinished(living: Home, state: DerivationState, derived: Store) -> None:
     if not state.is_whole or _waiting_count(derived):
         raise InputError(
-            f"the derivation is not whole ({_waiting_count(derived)} pages wait): run `slowwave rederive` again, it "
+            f"the derivation is not whole ({_waiting_count(derived)} pages wait): run `slowwave run rederive` again, it "
             "goes on from there, then switch"
         )
     if came := news_since(living.journal, state.taken):
         told = ", ".join(f"{count} {CATALOGUE[kind].title}" for kind, count in came.items())
         raise InputError(
-            f"the memory changed since ({told}): run `slowwave rederive` again to catch up, then switch"
+            f"the memory changed since ({told}): run `slowwave run rederive` again to catch up, then switch"
         )
 
 
 def _compared(living: Home, state: DerivationState, derived: Store) -> Derivation:
     """A derivation with its difference, which is also written whole to a file in its folder."""
     store, file = open_store(living.store_root), beside(living).root / "difference.md"
-    ready = (
-        "search it as a home of its own; `slowwave rederive --switch` puts it in place, `--drop` removes it"
-    )
-    waits = (
-        f"it is not whole yet ({_waiting_count(derived)} pages wait): `slowwave rederive` goes on from there"
-    )
+    ready = "search it as a home of its own; `slowwave run rederive --action switch` puts it in place, `--drop` removes it"
+    waits = f"it is not whole yet ({_waiting_count(derived)} pages wait): `slowwave run rederive` goes on from there"
     found = Derivation(
         action="show",
         derivation_id=state.derivation_id,
@@ -286,7 +284,9 @@ def _compared(living: Home, state: DerivationState, derived: Store) -> Derivatio
 
 def _news(living: Home, state: DerivationState) -> list[str]:
     came = sum(news_since(living.journal, state.taken).values())
-    return [f"{came} turns and edits came in since: `slowwave rederive` takes them in, too"] if came else []
+    return (
+        [f"{came} turns and edits came in since: `slowwave run rederive` takes them in, too"] if came else []
+    )
 
 
 def _waiting_count(derived: Store) -> int:

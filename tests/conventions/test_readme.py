@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from slowwave.interfaces.cli.program import program
 from tests.conventions.source import ROOT
 
 PROGRAMS = {"make", "git", "slowwave", "python", "cd", "export", "ollama", "prefect", "curl", "uv", "pipx"}
@@ -31,15 +32,7 @@ def without_assignments(words: list[str]) -> list[str]:
 
 def subcommands() -> dict[str, set[str]]:
     """Names of the command line's commands, each with the names below it."""
-    pytest.importorskip(
-        "slowwave.entrypoints.cli", reason="the command line is not there yet", exc_type=ImportError
-    )
-    import typer
-
-    from slowwave.entrypoints import cli
-
-    top = typer.main.get_command(cli.app)
-    return {name: set(getattr(command, "commands", {})) for name, command in top.commands.items()}
+    return {name: set(getattr(command, "commands", {})) for name, command in program.commands.items()}
 
 
 def test_every_command_starts_with_a_known_program():

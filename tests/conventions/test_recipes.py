@@ -226,9 +226,9 @@ answer = load_settings("home").night.nap_minutes
     Recipe(
         "A command",
         """
-from typer.testing import CliRunner
-from slowwave.entrypoints.cli import app
-ran = CliRunner().invoke(app, ["naps", "--home", "nowhere"])
+from click.testing import CliRunner
+from slowwave.interfaces.cli.program import program
+ran = CliRunner().invoke(program, ["naps", "--home", "nowhere"])
 answer = [ran.exit_code, ran.stdout.strip()]
 """,
         [0, "3"],
@@ -254,8 +254,7 @@ from fastapi.testclient import TestClient
 from mcp.client import Client
 from slowwave.entrypoints.mcp.asking import Caller, ask_memory
 from slowwave.entrypoints.mcp.server import mcp_server
-from slowwave.entrypoints.resident.answering import answered
-from slowwave.entrypoints.server.app import create_app
+from slowwave.interfaces.http.app import create_app
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
 memory, key = Memory("nowhere"), "k" * 32
@@ -265,10 +264,9 @@ async def tool():
     async with Client(mcp_server(ask_memory(memory), lambda _: Caller())) as client:
         told = await client.call_tool("count_dreams", {})
         return [told.content[0].text, told.structured_content]
-over_the_socket = answered(lambda: memory, {"ask": "dreams", "arguments": {}})
-answer = [http.get("/v1/dreams").json(), over_the_socket, *asyncio.run(tool())]
+answer = [http.get("/v1/dreams").json(), *asyncio.run(tool())]
 """,
-        [7, {"answer": 7}, "7 dreams", {"count": 7}],
+        [7, "7 dreams", {"count": 7}],
         {
             "slowwave/memory.py": (
                 before(
@@ -277,7 +275,7 @@ answer = [http.get("/v1/dreams").json(), over_the_socket, *asyncio.run(tool())]
                 ),
             ),
             "slowwave/entrypoints/resident/client.py": (after('"contradictions", "quarantine",', ' "dreams",'),),
-            "slowwave/entrypoints/server/routes/reading.py": (
+            "slowwave/interfaces/http/routes/read.py": (
                 before('@router.get("/weak")\n', DREAMS_ROUTE),
             ),
             "slowwave/entrypoints/mcp/reading.py": (

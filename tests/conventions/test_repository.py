@@ -99,7 +99,7 @@ def _names(requirements: list[str]) -> set[str]:
     [
         ("slowwave", {"prefect", "lancedb", "instructor", "polars"}),
         ("slowwave.settings.tree", {"prefect", "lancedb", "instructor", "polars"}),
-        ("slowwave.entrypoints.cli", {"prefect"}),
+        ("slowwave.interfaces.cli.program", {"prefect"}),
     ],
 )
 def test_importing_stays_light(module: str, foreign: set[str]):

@@ -45,7 +45,7 @@ class Session:
         self.server: subprocess.Popen[bytes] | None = None
 
     def serve(self) -> None:
-        words = [sys.executable, "-m", "slowwave.entrypoints.cli", "serve", "--home", str(self.home)]
+        words = [sys.executable, "-m", "slowwave", "serve", "--home", str(self.home)]
         log = self.home / "serve.log"
         with log.open("ab") as output:
             self.server = subprocess.Popen(words, stdout=output, stderr=output)

@@ -1,4 +1,4 @@
-"""Damage of every kind to a home: commands tell it in one line or answer rightly, and `slowwave rebuild` mends it.
+"""Damage of every kind to a home: commands tell it in one line or answer rightly, and `slowwave run rebuild` mends it.
 
 After the rescue the memory is that of the journal that is left. All on copies of one home that lived through three
 nights; `tests/integration/test_rebuild.py` has the quick ones. `MANY_DAMAGED=1` cuts each table at ten places, not
@@ -17,12 +17,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner, Result
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner, Result
 
-from slowwave.entrypoints.cli import app
 from slowwave.errors import ConfigError, DamageError, NotFoundError, SlowwaveError
 from slowwave.home.paths import open_home
+from slowwave.interfaces.cli.program import program
 from slowwave.journal.segments import Journal
 from slowwave.memory import Memory
 from slowwave.schemas.tables import TABLES
@@ -50,7 +50,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with OpenAIServer(ScriptedModel()) as server:
         three_nights(folder / "chats", settings_of(folder / "home", url=server.url))
     settings_of(folder / "home", url=NO_SERVER)
-    assert call("rebuild", folder / "home").exit_code == 0
+    assert call("run rebuild", folder / "home").exit_code == 0
     keep_the_current(folder / "home" / "store")
     return folder / "home"
 
@@ -78,7 +78,7 @@ def keep_the_current(store: Path) -> None:
 
 def call(*words: object) -> Result:
     command, home, *others = words
-    return CliRunner().invoke(app, [str(command), *map(str, others), "--home", str(home)])
+    return CliRunner().invoke(program, [*str(command).split(), *map(str, others), "--home", str(home)])
 
 
 READING: dict[str, Callable[[Memory], object]] = {
@@ -155,7 +155,7 @@ def assert_told_or_right(
     answers: dict[str, object],
     names: tuple[str, ...] = tuple(READING),
     *,
-    telling: Sequence[str] = ("slowwave rebuild",),
+    telling: Sequence[str] = ("slowwave run rebuild",),
 ) -> int:
     """Each command tells in one line what to do, or answers as before; returns how many tell."""
     told = 0
@@ -173,8 +173,8 @@ def assert_told_or_right(
 
 
 def assert_rescued(home: Path, wanted: Tables) -> Result:
-    """`slowwave rebuild` ends well, and the memory is the wanted one."""
-    done = call("rebuild", home)
+    """`slowwave run rebuild` ends well, and the memory is the wanted one."""
+    done = call("run rebuild", home)
     assert done.exit_code == 0, done.output
     assert_same(home, wanted)
     return done
@@ -183,7 +183,7 @@ def assert_rescued(home: Path, wanted: Tables) -> Result:
 def assert_rescued_for_good(home: Path, wanted: Tables) -> Result:
     """The rescue ends well, and another one finds nothing to mend and changes nothing."""
     done = assert_rescued(home, wanted)
-    again = call("rebuild", home)
+    again = call("run rebuild", home)
     assert again.exit_code == 0
     assert "was damaged" not in again.output
     assert_same(home, wanted)
@@ -267,9 +267,9 @@ def test_an_answer_that_needs_no_damaged_table_stands_and_says_so(home, answers)
         for name in ("search", "evidence", "context", "timeline"):
             found = READING[name](memory)
             assert plain(found) == answers[name]
-            assert any("table 'nights' is missing; run `slowwave rebuild`" in note for note in found.notes), (
-                name
-            )
+            assert any(
+                "table 'nights' is missing; run `slowwave run rebuild`" in note for note in found.notes
+            ), name
     done = call("search", home, "rate limit")
     assert done.exit_code == 0
     assert "table 'nights' is missing" in done.stderr.replace("\n", " ")
@@ -284,7 +284,7 @@ def test_a_reader_that_stays_tells_damage_and_answers_again_after_the_rescue(hom
             READING["search"](memory)
         with pytest.raises(DamageError, match="table 'cells'"):
             READING["context"](memory)
-        assert call("rebuild", home).exit_code == 0
+        assert call("run rebuild", home).exit_code == 0
         assert plain(READING["search"](memory)) == answers["search"]
         shutil.rmtree(home / "store")
         shutil.copytree(lived / "store", home / "store")  # a backup is put back
@@ -298,8 +298,7 @@ WRITING = (
     ("forget", "CELL"),
     ("erase", "CELL", "--yes"),
     ("ingest", str(ROOT / "data" / "samples" / "chat" / "02-2026-06-05-rate-limit.jsonl")),
-    ("cite", "CELL"),
-    ("reembed", "--dry-run"),
+    ("run reembed", "--dry-run"),
 )
 
 
@@ -312,12 +311,12 @@ def test_commands_that_write_tell_damage_in_one_line_and_lose_nothing(home, tabl
         done = call(words[0], home, *(cell_id if word == "CELL" else word for word in words[1:]))
         told = done.output.replace("\n", " ")
         assert isinstance(done.exception, SystemExit | None), f"{words}: {done.exception!r}"
-        is_done = done.exit_code == 0 and words[0] in ("remember", "cite")  # without what is damaged
-        assert is_done or "slowwave rebuild" in told, words
+        is_done = done.exit_code == 0 and words[0] in ("remember",)  # without what is damaged
+        assert is_done or "slowwave run rebuild" in told, words
         is_recorded = journal.segment_ids() != before
         assert is_recorded == is_done, words
         assert done.exit_code == (0 if is_done else 78), words
-    assert call("rebuild", home).exit_code == 0
+    assert call("run rebuild", home).exit_code == 0
     assert call("search", home, "harbour").exit_code == 0
 
 
@@ -370,7 +369,7 @@ def test_a_pointer_or_description_that_is_broken_is_told_and_rescued(home, name,
     harm((home / "store" if name == "CURRENT" else generation(home)) / name)
     if name == "CURRENT" and is_gone:
         found = call("search", home, "rate limit")
-        assert "slowwave rebuild" in found.output
+        assert "slowwave run rebuild" in found.output
     else:
         assert assert_told_or_right(home, answers) == len(READING)
     assert_rescued(home, wanted)
@@ -418,8 +417,8 @@ def test_whatever_stands_in_the_place_of_the_store_it_is_made_anew(home, place, 
         store.symlink_to(home / "nowhere")
     elif place == "an empty folder":
         store.mkdir()
-    assert "slowwave rebuild" in call("search", home, "rate limit").output
-    assert "slowwave rebuild" in call("status", home).output
+    assert "slowwave run rebuild" in call("search", home, "rate limit").output
+    assert "slowwave run rebuild" in call("status", home).output
     assert_rescued(home, wanted)
 
 
@@ -458,7 +457,7 @@ def without(lived: Path, folder: Path, segment_id: str) -> Tables:
     shutil.copytree(lived / "journal", folder / "journal")
     shutil.copy(lived / "slowwave.toml", folder / "slowwave.toml")
     Journal(folder / "journal").path_of(segment_id).unlink()
-    assert call("rebuild", folder).exit_code == 0
+    assert call("run rebuild", folder).exit_code == 0
     return tables(str(folder))
 
 
@@ -480,7 +479,7 @@ def test_after_a_loss_in_the_journal_the_memory_is_that_of_what_is_left(lived, t
         LOSSES[loss](Journal(home / "journal").path_of(segment_id), chance)
         assert_told_or_right(home, answers, A_FEW[:-1])  # `explain` reads the journal itself
         left = without(lived, tmp_path / f"left-{number}", segment_id)
-        done = call("rebuild", home)
+        done = call("run rebuild", home)
         assert done.exit_code == 0
         assert_same(home, left)
         assert segment_id in done.stdout, f"{loss}: what is lost is named"
@@ -510,7 +509,7 @@ def test_a_segment_that_is_there_twice_is_folded_once(home, wanted, answers):
 
 def test_a_home_without_any_journal_has_no_memory_after_the_rescue_and_keeps_its_store(home):
     shutil.rmtree(home / "journal")
-    done = call("rebuild", home)
+    done = call("run rebuild", home)
     assert done.exit_code == 0
     assert "gone from the journal" in done.stdout
     assert all(rows.is_empty() for rows in tables(str(home)).values())
@@ -566,13 +565,13 @@ def test_no_other_file_of_the_home_keeps_the_rescue_from_its_work(home, names, d
         AT_THE_FILES[damage](path)
     assert_told_or_right(home, {**answers, "core": asked(home, ("core",))["core"]}, telling=names)
     shutil.rmtree(generation(home) / "cells.lance")
-    done = call("rebuild", home)
+    done = call("run rebuild", home)
     if done.exit_code:
         (name,) = names
         assert name in HELD
         assert name in done.output.replace("\n", "")
         shutil.rmtree(home / name) if (home / name).is_dir() else (home / name).unlink()
-        done = call("rebuild", home)
+        done = call("run rebuild", home)
     assert done.exit_code == 0, done.output
     assert_same(home, wanted)
     assert (home / "MEMORY.md").is_dir() or "- [" in (home / "MEMORY.md").read_text()
@@ -583,7 +582,7 @@ def test_no_other_file_of_the_home_keeps_the_rescue_from_its_work(home, names, d
 
 def process(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "slowwave.entrypoints.cli", *map(str, words)],
+        [sys.executable, "-m", "slowwave", *map(str, words)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -599,11 +598,11 @@ def test_the_program_itself_tells_one_line_and_rescues(home):
     done = process("search", "rate limit", "--home", home)
     assert done.returncode == 78
     (line,) = done.stderr.splitlines()
-    assert "run `slowwave rebuild`" in line
+    assert "run `slowwave run rebuild`" in line
     assert done.stdout == ""
     index = next(folder.glob("_indices/*/*.lance"), None)
     assert index is not None
-    assert process("rebuild", "--home", home).returncode == 0
+    assert process("run", "rebuild", "--home", home).returncode == 0
     done = process("search", "rate limit", "--home", home)
     assert done.returncode == 0
     assert "180" in done.stdout
@@ -631,6 +630,6 @@ def test_a_rescue_that_is_killed_loses_nothing_and_is_done_again(home, owner, me
     assert told.recv() == "dying"
     child.join(30)
     assert {path: path.read_bytes() for path in (home / "journal").rglob("*.jsonl")} == before
-    assert call("rebuild", home).exit_code == 0
+    assert call("run rebuild", home).exit_code == 0
     assert_same(home, wanted)
     assert open_home(home).journal.missing() == []

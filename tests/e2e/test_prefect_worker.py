@@ -180,7 +180,15 @@ def test_an_error_of_a_flow_run_by_hand_is_one_line_and_the_exit_code_of_its_kin
     prefect_server: PrefectServer, tmp_path: Path
 ):
     done = subprocess.run(
-        [sys.executable, "-m", "slowwave.entrypoints.cli", "run", "decay", "--home", str(tmp_path / "home")],
+        [
+            sys.executable,
+            "-m",
+            "slowwave.interfaces.cli.program",
+            "run",
+            "decay",
+            "--home",
+            str(tmp_path / "home"),
+        ],
         env={**os.environ, "PREFECT_API_URL": prefect_server.api_url, "SLOWWAVE_LLM__PROVIDER": "openai"},
         cwd=ROOT,
         capture_output=True,

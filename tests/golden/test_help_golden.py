@@ -7,12 +7,13 @@ A help text that changes shows its change here, to be read. Write the files anew
 
 import os
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
-from slowwave.entrypoints.cli import app
+from slowwave.interfaces.cli.program import program
 
 FOLDER = Path(__file__).parent / "help"
 WIDTH = "100"
@@ -20,9 +21,8 @@ WIDTH = "100"
 
 def commands() -> list[tuple[str, ...]]:
     """Words of every command: the program, its commands, and those below them."""
-    top = typer.main.get_command(app)
     found: list[tuple[str, ...]] = [()]
-    for name, command in sorted(top.commands.items()):
+    for name, command in sorted(program.commands.items()):
         found.append((name,))
         found += [(name, below) for below in sorted(getattr(command, "commands", {}))]
     return found
@@ -33,7 +33,7 @@ def file_of(words: tuple[str, ...]) -> Path:
 
 
 def shown(*words: str) -> str:
-    done = CliRunner().invoke(app, [*words], prog_name="slowwave", env={"COLUMNS": WIDTH})
+    done = CliRunner().invoke(program, [*words], prog_name="slowwave", env={"COLUMNS": WIDTH})
     assert done.exit_code == 0
     return done.stdout
 
@@ -54,11 +54,12 @@ def test_no_golden_help_outlives_its_command() -> None:
 
 @pytest.mark.parametrize("words", commands(), ids=lambda words: "-".join(words) or "slowwave")
 def test_every_command_and_every_option_has_a_help_text(words: tuple[str, ...]) -> None:
-    command = typer.main.get_command(app)
+    command: Any = program
     for word in words:
         command = command.commands[word]
     assert command.help
-    assert [parameter.name for parameter in command.params if not getattr(parameter, "help", None)] == []
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    assert [option.name for option in options if not option.help] == []
     assert shown(*words, "-h") == shown(*words, "--help")
 
 

@@ -91,15 +91,3 @@ def test_whatever_is_sent_is_answered_as_described(served: httpx.Client, mode: G
             ask()
     wanted = {200, 202} if mode == GenerationMode.POSITIVE else {400, 401, 404, 405, 413, 422}
     assert sum(count for status, count in answers.items() if status in wanted) > len(operations), answers
-
-
-def test_every_example_of_the_description_is_possible(served: httpx.Client):
-    places = {"cell_id": "0123456789abcdef", "contradiction_id": "0123456789abcdef", "flow": "decay"}
-    described = served.get("/openapi.json").json()["paths"]
-    for path, operations in described.items():
-        if path.startswith("/v1") and "requestBody" in operations.get("post", {}):
-            body = operations["post"]["requestBody"]["content"]["application/json"]["example"]
-            if "run_id" in body:  # another test may have used it for another run
-                body = {**body, "run_id": "of-an-example"}
-            answer = served.post(path.format(**places), json=body)
-            assert answer.status_code in (200, 202, 404), (path, answer.text)  # 404: nothing has these ids

@@ -1,6 +1,5 @@
 """The command line: real homes, plain flows, and a few real processes for what only a process can show."""
 
-import inspect
 import json
 import os
 import re
@@ -11,24 +10,32 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
 import polars as pl
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
-from slowwave import Memory
-from slowwave.entrypoints.cli import app
-from slowwave.entrypoints.prefect_ui import environment
-from slowwave.entrypoints.prefect_ui.environment import prepare_prefect, unexpected
-from slowwave.entrypoints.show.terminal import ago, flat, visible
-from slowwave.errors import BusyError, InputError, TransientError
+from slowwave.errors import InputError
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
+from slowwave.interfaces.cli.program import ORDER, program
+from slowwave.interfaces.rendering.text import flat, visible
+from slowwave.interfaces.rendering.words import ago
 from slowwave.journal.catalogue import encode
+from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.report import StageReport
-from slowwave.schemas.search import Filters
+from slowwave.schemas.requests import (
+    CellsRequest,
+    ConfirmRequest,
+    CorrectRequest,
+    EraseRequest,
+    ExportRequest,
+    ForgetRequest,
+    RememberRequest,
+    ResolveRequest,
+    TimelineRequest,
+)
+from slowwave.schemas.search import SearchRequest
 from slowwave.schemas.tables import frame_schema
 from slowwave.store import open_store
 from tests.servers import OpenAIServer, silence
@@ -52,12 +59,12 @@ def home(tmp_path) -> Path:
 
 
 def call(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return CliRunner().invoke(program, [str(word) for word in words])
 
 
 def process(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "slowwave.entrypoints.cli", *map(str, words)],
+        [sys.executable, "-m", "slowwave", *map(str, words)],
         cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
@@ -218,61 +225,6 @@ def test_run_tells_a_prefect_server_that_is_away_in_one_line(home, monkeypatch):
     assert "secret" not in line
 
 
-@pytest.mark.prefect
-def test_run_under_a_temporary_server_prints_one_json_document(home):
-    """`tests/e2e/test_prefect_worker.py` has the error of a flow, under a server that runs already."""
-    done = process("run", "ingest", "--source", SAMPLE, "--home", home, "--json")
-    assert done.returncode == 0, done.stderr
-    assert StageReport.model_validate(json.loads(done.stdout)).counts["source.recorded"] == 1
-    assert only_line(done.stderr).startswith("Starting a temporary Prefect server")
-
-
-def test_prefect_s_log_loses_our_errors_and_keeps_the_others():
-    import logging
-
-    def record(message: str, error: BaseException | None = None) -> logging.LogRecord:
-        info = (type(error), error, None) if error else None
-        return logging.LogRecord("prefect.flow_runs", logging.ERROR, "", 0, message, None, info)
-
-    assert not unexpected(record("Encountered exception during execution", BusyError("held")))
-    assert not unexpected(record("Finished in state Failed('... BusyError: held')"))
-    assert unexpected(record("Encountered exception during execution", ValueError("bug")))
-    assert unexpected(record("Finished in state Failed('... ValueError: bug')"))
-    assert not unexpected(record("Encountered exception during execution", httpx.ConnectError("refused")))
-
-
-def test_a_prefect_server_that_goes_away_in_the_middle_is_told_with_what_to_do(monkeypatch):
-    monkeypatch.setattr(environment, "check_server", lambda _: (True, ""))
-    monkeypatch.setattr(environment, "quiet_errors", lambda: None)
-    monkeypatch.setenv("PREFECT_API_URL", "http://key:secret@127.0.0.1:9/api")
-    told = pytest.raises(TransientError, match=r"at http://127.0.0.1:9/api stopped .* committed is kept")
-    with told, environment.under_prefect():
-        raise httpx.ConnectError("refused")
-
-
-def test_a_full_disk_is_told_before_prefect_starts_a_server(home, monkeypatch):
-    monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    monkeypatch.setattr(environment, "ROOM_BYTES", 2**62)
-    done = call("run", "decay", "--home", home)
-    starting, line = done.stderr.splitlines()
-    assert (done.exit_code, starting.startswith("Starting a temporary")) == (75, True)
-    assert "is full: a run needs" in line
-
-
-def test_prefect_s_environment_is_set_for_the_home_and_keeps_what_is_set(home, monkeypatch):
-    for name in [name for name in os.environ if name.startswith("PREFECT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PREFECT_LOGGING_LEVEL", "INFO")
-    for name in ("PREFECT_HOME", "PREFECT_SERVER_API_HOST", "PREFECT_SERVER_ANALYTICS_ENABLED"):
-        monkeypatch.setenv(name, "")
-    monkeypatch.setenv("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "")
-    prepare_prefect(home)
-    assert os.environ["PREFECT_HOME"] == str(home.resolve() / "prefect")
-    assert os.environ["PREFECT_SERVER_API_HOST"] == "127.0.0.1"
-    assert os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
-    assert os.environ["PREFECT_LOGGING_LEVEL"] == "INFO"
-
-
 # Search
 
 
@@ -304,24 +256,27 @@ def test_what_search_and_context_show_is_noted_with_its_conversation(home):
 
 def test_the_command_line_takes_any_text_that_memory_takes(home):
     call("remember", "The kiln is blue.", "--home", home)
-    for command in ("search", "context", "archived"):
-        assert call(command, "kiln \ud800", "--home", home, "--json").exit_code == 0
+    for command in (["search"], ["context"], ["search", "--status", "archived"]):
+        assert call(*command, "kiln \ud800", "--home", home, "--json").exit_code == 0
     for command in ("entity", "timeline"):
         assert call(command, "kiln \ud800", "--home", home).exit_code == 66
 
 
-@pytest.mark.parametrize(
-    "command", ["search", "remember", "correct", "resolve", "erase", "context", "timeline"]
-)
-def test_every_option_has_the_name_and_the_default_of_its_field_in_memory(command):
-    taken = inspect.signature(getattr(Memory, command)).parameters
-    options = {one.name: one for one in typer.main.get_command(app).commands[command].params}
-    of_the_command = {"home", "as_json", "dry_run", "explain", "undo", "resume", "help", "resolution", "yes"}
-    known = set(taken) | set(Filters.model_fields) | of_the_command
-    assert set(options) <= known
-    for name, option in options.items():
-        if name in taken and not option.required and name not in of_the_command:
-            assert option.default in (taken[name].default, None), name
+REQUESTS = {
+    "search": SearchRequest, "context": ContextRequest, "list": CellsRequest, "timeline": TimelineRequest,
+    "remember": RememberRequest, "correct": CorrectRequest, "confirm": ConfirmRequest, "forget": ForgetRequest,
+    "erase": EraseRequest, "resolve": ResolveRequest, "export": ExportRequest,
+}  # fmt: skip
+NOT_OFFERED = {("correct", "dry_run"), ("forget", "dry_run")}
+"""Fields that the command fills by itself: it asks first what would go."""
+
+
+@pytest.mark.parametrize("command", REQUESTS)
+def test_every_field_of_a_request_is_an_option_of_its_command(command):
+    parameters = {one.name for one in program.commands[command].params}
+    missing = set(REQUESTS[command].model_fields) - parameters
+    assert missing - {name for owner, name in NOT_OFFERED if owner == command} <= {"format"}
+    assert len(ORDER) == 24
 
 
 def test_search_shows_the_answer_first_then_label_text_date_source_topic_and_doubt(home):
@@ -346,13 +301,15 @@ def test_search_shows_the_answer_first_then_label_text_date_source_topic_and_dou
         contradiction_opened=doubt,
     )
     lines = call("search", "rate limit", "--home", home).stdout.splitlines()
-    assert lines[0] == "Undecided: The rate limit is 250 [2026-11-20] or The rate limit is 300 [2026-11-20]"
-    assert re.fullmatch(r"--- Memory: decided .+ ago ---", lines[2])
-    assert lines[3:6] == [
-        "The rate limit is 250.",
-        "    undecided; the other side: The rate limit is 300.",
-        "2026-11-20 | talk.jsonl | no topic | a | open contradiction",
-    ]
+    assert lines[0] == "Found 1 relevant memory:"
+    assert lines[1] == "Undecided: The rate limit is 250 [2026-11-20] or The rate limit is 300 [2026-11-20]"
+    assert re.match(r"--- Memory \[decision\] \(", lines[3])
+    assert lines[4] == "The rate limit is 250."
+    shown = "\n".join(lines)
+    assert "The rate limit is 300." in shown
+    assert "contradiction" in shown
+    assert "2026-11-20" in lines[-1]
+    assert "talk.jsonl" in lines[-1]
 
 
 def test_stored_text_cannot_steer_the_terminal(home):
@@ -371,7 +328,7 @@ def test_of_a_long_memory_the_lines_that_tell_are_shown_and_json_has_them_with_t
     fill(home, cell_extracted=cell("a", long, summary=None))
     shown = call("search", "what is the rate limit", "--home", home).stdout
     assert "\nThe rate limit is 250.\n" in shown
-    assert "more characters, --json has all" in shown
+    assert "more characters" in shown
     assert "*" not in shown
     hit = json.loads(call("search", "what is the rate limit", "--home", home, "--json").stdout)["cells"][0]
     excerpt = hit["excerpt"]
@@ -383,6 +340,7 @@ def test_of_a_long_memory_the_lines_that_tell_are_shown_and_json_has_them_with_t
 
 def test_the_question_s_words_are_bold_on_a_terminal_and_nothing_stored_is(home, monkeypatch):
     fill(home, cell_extracted=cell("a", f"\x1b[1mbold\x1b[0m **bold** {EVIL}", summary=None))
+    monkeypatch.delenv("NO_COLOR")
     for name, value in {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "200"}.items():
         monkeypatch.setenv(name, value)
     lines = call("search", "limit", "--home", home).stdout.splitlines()
@@ -432,7 +390,7 @@ def test_doctor_finds_all_well_in_a_new_home_and_makes_nothing(home):
 @pytest.fixture
 def no_prefect(monkeypatch):
     """Doctor's process that imports Prefect's server, which is slow, imports nothing."""
-    monkeypatch.setattr("slowwave.entrypoints.commands.doctor._PROBE", "print(3)")
+    monkeypatch.setattr("slowwave.interfaces.cli.doctor._PROBE", "print(3)")
 
 
 @pytest.mark.processes
@@ -462,15 +420,18 @@ def test_doctor_reports_unusable_settings_as_a_row_and_not_as_an_end(home, no_pr
     assert "not valid TOML" in shown
 
 
-def test_quarantine_lists_whole_ids_with_the_reason_however_narrow_the_terminal(home, monkeypatch):
+def test_quarantine_lists_ids_with_the_reason_however_narrow_the_terminal(home, monkeypatch):
     ids = [letter * 24 for letter in "ab"]
     fill(home, chunk_cut=pl.concat([quarantined(ids[0], error="refused \x1b[31m"), quarantined(ids[1])]))
     listed = json.loads(call("quarantine", "list", "--home", home, "--json").stdout)
-    assert [(chunk["chunk_id"], chunk["attempts"]) for chunk in listed] == [(ids[0], 3), (ids[1], 3)]
+    assert [(chunk["chunk_id"], chunk["attempts"]) for chunk in listed["entries"]] == [
+        (ids[0], 3),
+        (ids[1], 3),
+    ]
     for width in ("120", "30"):
         monkeypatch.setenv("COLUMNS", width)
         shown = call("quarantine", "list", "--home", home).stdout
-        assert all(chunk_id in shown for chunk_id in ids)
+        assert all(chunk_id[:8] in shown for chunk_id in ids)
         assert "\x1b" not in shown
         assert "…" not in shown
 
@@ -478,13 +439,12 @@ def test_quarantine_lists_whole_ids_with_the_reason_however_narrow_the_terminal(
 def test_release_sends_chunks_back_to_work_and_survives_a_rebuild(home):
     ids = [letter * 24 for letter in "abc"]
     fill(home, chunk_cut=pl.concat([quarantined(chunk_id) for chunk_id in ids]))
-    done = call("quarantine", "release", ids[0], "--home", home, "--json")
-    assert json.loads(done.stdout) == {"released": ids[:1]}
+    done = call("quarantine", "release", ids[0][:8], "--home", home, "--json")
+    assert json.loads(done.stdout) == {"ids": ids[:1]}
     assert (
-        json.loads(call("quarantine", "release", "--all", "--home", home, "--json").stdout)["released"]
-        == ids[1:]
+        json.loads(call("quarantine", "release", "--all", "--home", home, "--json").stdout)["ids"] == ids[1:]
     )
-    assert call("rebuild", "--home", home).exit_code == 0
+    assert call("run", "rebuild", "--home", home).exit_code == 0
     chunks = open_store(home / "store").rows("chunks", ["status", "attempts"]).unique()
     assert chunks.to_dicts() == [{"status": "pending", "attempts": 0}]
     assert "Nothing is in quarantine." in call("quarantine", "list", "--home", home).stdout
@@ -504,7 +464,7 @@ def test_release_of_what_is_not_in_quarantine_changes_nothing_and_says_why(home)
     )
     assert (unknown.exit_code, pending.exit_code) == (66, 65)
     assert "is pending, not quarantined" in only_line(pending.stderr)
-    assert len(json.loads(call("quarantine", "list", "--home", home, "--json").stdout)) == 1
+    assert json.loads(call("quarantine", "list", "--home", home, "--json").stdout)["total"] == 1
     assert call("quarantine", "release", "--home", home).exit_code == 2
     assert call("quarantine", "release", "a", "--all", "--home", home).exit_code == 2
 
@@ -520,7 +480,7 @@ def test_the_program_tells_its_version_and_needs_a_command():
 
 TWO_COMMANDS = """
 import sys
-from slowwave.entrypoints.cli import main
+from slowwave.interfaces.cli.program import main
 for words in (["search", "Möwe"], ["status"]):
     sys.argv = ["slowwave", *words, "--home", sys.argv[-1]]
     try:
@@ -549,7 +509,7 @@ def test_the_program_works_without_prefect_and_colour_in_any_encoding_and_in_a_n
 
 def interrupted(*words: object, server: OpenAIServer, **environment: str) -> tuple[int, str, str]:
     """Exit code and output of a command whose process group gets SIGINT while a server makes it wait."""
-    command = [sys.executable, "-m", "slowwave.entrypoints.cli", *map(str, words)]
+    command = [sys.executable, "-m", "slowwave", *map(str, words)]
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -586,21 +546,6 @@ def test_ctrl_c_is_one_line_and_exit_code_130(home):
     assert only_line(err).startswith("slowwave: stopping; what was committed is kept")
 
 
-@pytest.mark.prefect
-@pytest.mark.timeout(300)
-def test_ctrl_c_while_a_model_is_asked_under_a_temporary_server_leaves_at_once(home):
-    with OpenAIServer(lambda _: silence(60)) as server:
-        code, out, err = interrupted(
-            *("run", "nightly", "--source", SAMPLE, "--home", home),
-            server=server,
-            SLOWWAVE_LLM__PROVIDER="openai",
-            SLOWWAVE_LLM__MODEL="m",
-            SLOWWAVE_LLM__BASE_URL=server.url,
-        )
-    assert (code, out) == (130, "")
-    assert err.splitlines()[1:] == ["slowwave: stopped; what was committed is kept"]
-
-
 def test_times_are_told_in_the_largest_whole_unit():
     from datetime import timedelta
 
@@ -624,8 +569,8 @@ def test_visible_text_keeps_lines_and_spells_out_what_a_terminal_would_obey():
     ("words", "told"),
     [
         (["search", "x", "--after", "2026-08-10", "--before", "2026-08-01"], "leave no time"),
-        (["context", "x" * 200_000], "question has 200000 characters"),
-        (["context", "x", "--branch", "b" * 5_000], "branch has 5000 characters"),
+        (["context", "x" * 200_000], "QUESTION: give at most 100000 characters"),
+        (["context", "x", "--branch", "b" * 5_000], "--branch: give at most 1000 characters"),
     ],
 )
 def test_a_filter_or_signal_that_is_not_possible_is_one_line(tmp_path, words, told):

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
-from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.commands.agents import agent_rows, no_server_row
 from slowwave.entrypoints.connecting.agents import Install, Places, files_of, words_of
 from slowwave.entrypoints.connecting.connection import connect, disconnect
@@ -23,6 +22,7 @@ from slowwave.entrypoints.connecting.survey import State, survey
 from slowwave.entrypoints.harness.events import event_of
 from slowwave.entrypoints.harness.hook import _named
 from slowwave.errors import InputError
+from slowwave.interfaces.cli.program import program
 
 EACH = [(harness, scope) for harness in HARNESSES for scope in ("user", "project")]
 EACH.remove(("claude-desktop", "project"))  # it has no settings of a project
@@ -177,7 +177,7 @@ def test_every_command_that_is_written_is_one_that_our_programs_know(harness, sc
             python, isolated, *words = words_of(entry)
             assert (python, isolated) == (install.python, "-I")
             if words[0] == "-m":
-                assert words == ["-m", "slowwave.entrypoints.cli", "mcp", "--home", install.home]
+                assert words == ["-m", "slowwave", "mcp", "--home", install.home]
             else:
                 named_harness, event, home = _named(words[1:])
                 assert (words[0], named_harness, home) == (install.hook, harness, install.home)
@@ -641,7 +641,7 @@ def at_home(places, monkeypatch) -> Places:
 
 
 def call(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
+    return CliRunner().invoke(program, [str(word) for word in words], env={"COLUMNS": "200"})
 
 
 def test_the_commands_connect_list_and_disconnect(at_home, tmp_path):

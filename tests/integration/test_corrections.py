@@ -7,15 +7,15 @@ from typing import Any
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
 from flows.forget import forget as forget_stage
 from flows.rebuild import rebuild
 from slowwave import Memory
-from slowwave.entrypoints.cli import app
 from slowwave.errors import InputError
 from slowwave.home.workspace import open_workspace
+from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import encode
 from tests.integration.test_mcp import agreed, call, text_of
 from tests.rows import NOW, events, row, rows
@@ -101,9 +101,9 @@ def test_the_command_takes_the_reason_and_the_day(folder: Path, memory: Memory):
     old = memory.remember(OLD, **PORT, value="5432", now=NOW).cell_id
     since = f"{NOW + DAY:%Y-%m-%d}"
     words = ["correct", old, NEW, "--value", "6432", "--home", str(folder), "--json"]
-    refused = CliRunner().invoke(app, [*words, "--since", since, "--reason", "wrong"])
+    refused = CliRunner().invoke(program, [*words, "--since", since, "--reason", "wrong"])
     assert refused.exit_code != 0
-    done = CliRunner().invoke(app, [*words, "--since", since, "--reason", "changed"])
+    done = CliRunner().invoke(program, [*words, "--since", since, "--reason", "changed"])
     told = json.loads(done.output)
     assert (told["reason"], told["since"][:10]) == ("changed", since)
 

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
 from flows.forget import forget as forget_stage
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave import Memory
-from slowwave.entrypoints.cli import app
-from slowwave.entrypoints.commands import edits
 from slowwave.errors import BusyError, InputError, NotFoundError
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
+from slowwave.interfaces.cli import edits
+from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import encode
 from tests.integration.test_locks import another_writer
 from tests.made_once import fill
@@ -454,7 +454,7 @@ def test_explain_tells_a_memory_s_whole_life_also_after_it_was_forgotten(memory)
 
 def test_every_word_is_a_command_with_a_document_for_programs(folder):
     def run(*words: str) -> object:
-        done = CliRunner().invoke(app, [*words, "--home", str(folder), "--json"])
+        done = CliRunner().invoke(program, [*words, "--home", str(folder), "--json"])
         assert done.exit_code == 0, done.output
         return json.loads(done.stdout)
 
@@ -462,22 +462,22 @@ def test_every_word_is_a_command_with_a_document_for_programs(folder):
     done = run("correct", said["cell_id"][:8], "Staging listens on port 6432.", "--value", "6432")
     run("confirm", done["cell_id"][:8])
     assert run("explain", done["cell_id"][:8])["protected"] is True
-    assert run("contradictions") == []
-    assert run("weak", "--days", "1") == []
-    assert run("archived", "port of staging") == []
-    assert run("stats")["protected"] == 1
+    assert run("contradictions")["entries"] == []
+    assert run("list", "--fading", "1")["entries"] == []
+    assert run("search", "--status", "archived", "port of staging") == []
+    assert run("status", "--counts")["protected"] == 1
     run("forget", done["cell_id"][:8], "--note", "private")
     assert run("erase", "--text", "5432", "--dry-run")["cell_ids"] == [said["cell_id"]]
     assert run("erase", said["cell_id"][:8], "--yes")["remaining"] == {}
-    shown = CliRunner().invoke(app, ["stats", "--home", str(folder)])
-    assert "1 turn erased" in shown.stdout
+    shown = CliRunner().invoke(program, ["status", "--counts", "--home", str(folder)])
+    assert "1 message erased" in shown.stdout
 
 
 def test_a_text_for_people_stands_for_every_word(folder):
     two_ports(folder)
 
     def shown(*words: str) -> str:
-        done = CliRunner().invoke(app, [*words, "--home", str(folder)])
+        done = CliRunner().invoke(program, [*words, "--home", str(folder)])
         assert done.exit_code == 0, done.output
         return done.stdout
 
@@ -485,9 +485,9 @@ def test_a_text_for_people_stands_for_every_word(folder):
     assert "holds: bbbbbb1" in shown("resolve", "d11111", "b_wins")
     assert "Open again" in shown("resolve", "d11111", "--undo")
     assert "contradiction d11111, open" in shown("explain", "aaaaaa1")
-    assert "next night" in shown("weak", "--days", "36500") or "fades" in shown("weak", "--days", "36500")
-    assert "1 more fade in that time" in shown("weak", "--days", "36500", "--limit", "1")
-    assert "Would erase 0 turns, 1 memory" in shown("erase", "aaaaaa1", "--dry-run")
+    assert "next night" in shown("list", "--fading", "36500")
+    assert "--cursor" in shown("list", "--fading", "36500", "--limit", "1")
+    assert "Would erase 0 messages, 1 memory" in shown("erase", "aaaaaa1", "--dry-run")
     assert "proof" in shown("erase", "aaaaaa1", "--yes")
 
 
@@ -511,14 +511,18 @@ def test_the_command_erases_only_after_a_yes(folder, monkeypatch: pytest.MonkeyP
     two_ports(folder)
 
     def erase(answer: str = "", *words: str) -> tuple[int, str]:
-        done = CliRunner().invoke(app, ["erase", "aaaaaa1", *words, "--home", str(folder)], input=answer)
+        done = CliRunner().invoke(program, ["erase", "aaaaaa1", *words, "--home", str(folder)], input=answer)
         return done.exit_code, done.output
 
     code, told = erase()
-    assert (code != 0, "give --yes" in told) == (True, True)
+    assert (code != 0, "give --yes" in told) == (True, True), told
     monkeypatch.setattr(edits, "_has_terminal", lambda: True)
     code, told = erase("n\n")
-    assert (code, "Would erase 0 turns, 1 memory" in told, "Nothing was erased." in told) == (1, True, True)
+    assert (code, "Would erase 0 messages, 1 memory" in told, "Nothing was erased." in told) == (
+        1,
+        True,
+        True,
+    )
     assert erase("", "--json")[0] != 0
     assert Memory(folder).explain("aaaaaa1").content == "Staging listens on 5432."
     code, told = erase("y\n")

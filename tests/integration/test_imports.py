@@ -9,16 +9,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
 from flows.extract import extract
 from flows.ingest import ingest
 from slowwave import Memory
-from slowwave.entrypoints.cli import app
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.persons_words import persons_words
 from slowwave.home.workspace import open_workspace
+from slowwave.interfaces.cli.program import program
 from slowwave.journal.derivations import in_force
 from slowwave.recording import own_export
 from slowwave.recording.own_events import events_of
@@ -475,12 +475,12 @@ def _made(key: str, content: str) -> pl.DataFrame:
 def test_the_command_says_what_it_wrote_and_how_to_take_it_in(home, tmp_path):
     with Memory(home) as memory:
         memory.remember("Mara fires the kiln on Fridays.", now=NOW)
-    run = CliRunner().invoke(app, ["export", "--to", str(tmp_path / "out"), "--home", str(home)])
+    run = CliRunner().invoke(program, ["export", "--to", str(tmp_path / "out"), "--home", str(home)])
     assert run.exit_code == 0
     assert "Wrote 1 memory" in run.stdout
     assert "slowwave ingest" in run.stdout
     done = CliRunner().invoke(
-        app,
+        program,
         [
             "export",
             "--to",

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from flows.link import link
 from flows.rebuild import rebuild
 from slowwave import Memory
-from slowwave.entrypoints.cli import app
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
+from slowwave.interfaces.cli.program import program
 from slowwave.recall.graph import cells_naming, chain, entities_named, reasons
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.search import Direction
@@ -234,7 +234,7 @@ def test_a_timeline_is_in_order_and_marks_what_was_superseded(spoken: str) -> No
 
 def test_the_commands_show_the_same_as_json_and_as_text(spoken: str) -> None:
     def call(*words: str) -> str:
-        done = CliRunner().invoke(app, [*words, "--home", spoken])
+        done = CliRunner().invoke(program, [*words, "--home", spoken])
         assert done.exit_code == 0, done.output
         return done.stdout
 
@@ -245,7 +245,7 @@ def test_the_commands_show_the_same_as_json_and_as_text(spoken: str) -> None:
         "port1",
         "port2",
     ]
-    assert CliRunner().invoke(app, ["entity", "nobody", "--home", spoken]).exit_code == 66
+    assert CliRunner().invoke(program, ["entity", "nobody", "--home", spoken]).exit_code == 66
 
 
 # With a model

@@ -1,7 +1,6 @@
 """The MCP server by the SDK's own client, in memory: what each tool answers, refuses and leaves as it was."""
 
 import asyncio
-import json
 import shutil
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -11,24 +10,22 @@ from typing import Any
 import jsonschema
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, ElicitRequestFormParams, ElicitResult
-from pydantic import TypeAdapter
-from typer.testing import CliRunner
 
-from slowwave import Memory, errors
-from slowwave.entrypoints.cli import app
+from slowwave import Memory
 from slowwave.entrypoints.mcp.answers.records import cut_notes
 from slowwave.entrypoints.mcp.asking import Ask, Caller, ask_memory
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS, MOST_BYTES
 from slowwave.entrypoints.mcp.resources import listed_resources
 from slowwave.entrypoints.mcp.server import mcp_server
-from slowwave.entrypoints.resident.answering import answered
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.ingest.fences import strip_injected
+from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import encode
 from slowwave.language.tokens import count_tokens
 from slowwave.recall.search import NOTHING_EXTRACTED
@@ -292,35 +289,6 @@ def test_a_tool_that_writes_is_not_read_only_and_its_change_is_in_the_journal(me
             assert len(decisions(folder)) > len(before), name
 
     with_client(memory, all_of_them, person=agreed)
-
-
-def test_the_same_is_answered_over_a_socket_as_from_the_memory(made: Path, tmp_path: Path):
-    async def all_of_them(client: Client) -> list[Any]:
-        told = [await client.call_tool(name, given) for name, given in {**READ, **dict(WRITE)}.items()]
-        pages = await client.list_resources(), await client.read_resource("slowwave://core")
-        return [*((one.structured_content, text_of(one)) for one in told), *map(str, pages)]
-
-    def answers(name: str, way: Callable[[Memory], Ask]) -> list[Any]:
-        with Memory(shutil.copytree(made, tmp_path / name)) as memory:
-            return with_client(way(memory), all_of_them, person=agreed)
-
-    assert answers("far", over_a_socket) == answers("near", ask_memory)
-
-
-def over_a_socket(memory: Memory) -> Ask:
-    """Asks as the process of a client does: both ways as JSON."""
-
-    async def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:
-        said = json.loads(
-            json.dumps(
-                answered(lambda: memory, json.loads(json.dumps({"ask": operation, "arguments": arguments})))
-            )
-        )
-        if "error" in said:
-            raise getattr(errors, said["error"])(said["message"])
-        return TypeAdapter(answer).validate_python(said["answer"])
-
-    return ask
 
 
 def test_what_an_agent_remembers_is_found_at_once_and_is_no_persons_word(memory: Memory):
@@ -836,5 +804,7 @@ def test_a_summary_says_whose_word_its_memories_are(memory: Memory, folder: Path
     (summary,) = found.structured_content["summaries"]
     assert summary["remarks"] == ["1 memory", *([mark] if mark else [])]
     assert memory.search("staging host", detail_level="summary").topics[0].whose == mark
-    shown = CliRunner().invoke(app, ["search", "staging host", "--detail", "summary", "--home", str(folder)])
+    shown = CliRunner().invoke(
+        program, ["search", "staging host", "--detail", "summary", "--home", str(folder)]
+    )
     assert f"1 memory{f' | {mark}' if mark else ''}\n" in shown.stdout

@@ -436,7 +436,7 @@ def test_a_journal_without_a_store_is_told_with_what_to_do(tmp_path):
         assert (
             memory.search("kiln").notes == memory.context("kiln").notes == memory.stats().notes == [NO_STORE]
         )
-        with pytest.raises(NotFoundError, match="slowwave rebuild"):
+        with pytest.raises(NotFoundError, match="slowwave run rebuild"):
             memory.export(tmp_path / "out")
 
 

@@ -4,14 +4,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from flows.nightly import nightly
 from slowwave import Memory
-from slowwave.entrypoints.cli import app
-from slowwave.entrypoints.commands import edits
 from slowwave.errors import InputError
 from slowwave.home.workspace import open_workspace
+from slowwave.interfaces.cli import edits
+from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import encode
 from slowwave.language.units import Spoken, statements_on
 from tests.integration.test_edits import OWNER, assert_rebuilds
@@ -114,9 +114,9 @@ def test_where_no_word_says_what_is_meant_all_that_goes_is_told_and_shown_first(
     seen = memory.correct("aaaaaa1", "It is purple.", dry_run=True)
     assert TALK[2][2] in seen.left_out
     monkeypatch.setattr(edits, "_has_terminal", lambda: True)
-    asked = CliRunner().invoke(app, ["forget", "aaaaaa1", "--home", str(folder)], input="n\n")
+    asked = CliRunner().invoke(program, ["forget", "aaaaaa1", "--home", str(folder)], input="n\n")
     assert asked.exit_code == 1
-    assert "5 statements of one conversation" in asked.output
+    assert "a passage of one conversation" in asked.output
     assert TALK[2][2] in asked.output
     assert memory.cell("aaaaaa1").status == "active"
     done = memory.correct("aaaaaa1", "It is purple.")

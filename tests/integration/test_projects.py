@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from flows.promote import promote
 from slowwave import Memory
-from slowwave.entrypoints.cli import app
-from slowwave.entrypoints.commands.doctor import project_checks
-from slowwave.entrypoints.commands.options import named_project
-from slowwave.entrypoints.show.answer import ALL_PROJECTS
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import open_home
+from slowwave.interfaces.cli.doctor import project_checks
+from slowwave.interfaces.cli.client import project_id
+from slowwave.interfaces.cli.program import program
 from slowwave.store import open_store
 from tests.conftest import ROOT
 from tests.scripted_model import write_settings
@@ -76,7 +75,7 @@ def test_what_is_said_in_one_repository_is_found_from_within_it_alone(memory: Me
     for named in ("kiln", "KIL", memory.project_of(kiln), str(kiln), str(kiln / "app")):
         assert said(memory, "queue", named) == in_kiln
         assert memory.topics(project=named).notes == []
-    assert named_project(".", str(tmp_path / "home")) == str(ROOT)
+    assert project_id(".", str(tmp_path / "home")) == str(ROOT)
     assert len(said(memory, "queue", None)) == len(files)
 
 
@@ -177,10 +176,10 @@ def test_the_shell_says_that_it_looked_through_all_projects_and_how_to_narrow(me
     memory.remember("The queue of kiln is Redis.", project="kiln", new_project=True)
     memory.remember("The queue of ferry is Kafka.", project="ferry", new_project=True)
     asked = ["search", "queue", "--home", str(home)]
-    told = CliRunner().invoke(app, asked)
-    assert ("Redis" in told.stdout, "Kafka" in told.stdout, ALL_PROJECTS in told.stderr) == (True, True, True)
-    told = CliRunner().invoke(app, [*asked, "--project", "kiln"])
-    assert ("Redis" in told.stdout, "Kafka" in told.stdout, ALL_PROJECTS in told.stderr) == (
+    told = CliRunner().invoke(program, asked)
+    assert ("Redis" in told.stdout, "Kafka" in told.stdout, "--project" in told.stderr) == (True, True, True)
+    told = CliRunner().invoke(program, [*asked, "--project", "kiln"])
+    assert ("Redis" in told.stdout, "Kafka" in told.stdout, "--project" in told.stderr) == (
         True,
         False,
         False,

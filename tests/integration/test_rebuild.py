@@ -337,7 +337,9 @@ def test_a_damaged_store_is_told_in_one_line_and_rebuilt_from_the_journal_alone(
 ):
     wanted, store = tables(home), Path(home) / "store"
     damage(store)
-    with pytest.raises(DamageError, match=r"\Athe store at .* is damaged: .*; run `slowwave rebuild`.*\Z"):
+    with pytest.raises(
+        DamageError, match=r"\Athe store at .* is damaged: .*; run `slowwave run rebuild`.*\Z"
+    ):
         Memory(home).search("What is the rate limit?")
     report = rebuild.fn(home=home)
     assert_same_tables(tables(home), wanted)
@@ -352,7 +354,7 @@ def test_a_damaged_store_is_told_in_one_line_and_rebuilt_from_the_journal_alone(
 def test_a_night_over_a_damaged_store_stops_unless_the_settings_let_it_rebuild(home, monkeypatch):
     wanted, journal = tables(home), segments(home)
     lose_a_table(Path(home) / "store")
-    with pytest.raises(DamageError, match="table 'cells' is missing; run `slowwave rebuild`"):
+    with pytest.raises(DamageError, match="table 'cells' is missing; run `slowwave run rebuild`"):
         nightly.fn(home=home)
     assert segments(home) == journal
     monkeypatch.setenv("SLOWWAVE_NIGHT__DAMAGED_STORE", "rebuild")

@@ -8,20 +8,20 @@ from typing import Any
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
 from flows.decay import decay
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from flows.rederive import rederive
 from slowwave import Memory
-from slowwave.entrypoints.cli import app
 from slowwave.errors import BusyError, ConfigError, InputError, NotFoundError
 from slowwave.home.derivation import beside
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
+from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import rows_of
 from slowwave.schemas.derivation import Derivation, page
 from tests.integration.test_locks import another_writer
@@ -281,7 +281,7 @@ def test_what_came_in_meanwhile_is_taken_in_by_the_next_run_before_a_switch(home
         with Memory(home) as memory:
             memory.remember("The crane is painted green.")
             memory.forget(cell_that(home, "rate limit")["cell_id"])
-        with pytest.raises(InputError, match="run `slowwave rederive` again"):
+        with pytest.raises(InputError, match="run `slowwave run rederive` again"):
             rederive.fn(home=folder, action="switch")
         assert "came in since" in rederive.fn(home=folder, action="show").notes[-1]
         found = rederive.fn(home=folder)
@@ -307,17 +307,21 @@ def test_what_a_switch_replaced_can_still_be_explained(home):
 
 
 def test_the_command_shows_the_difference_for_a_terminal_and_as_json(home):
-    shown = CliRunner().invoke(app, ["rederive", "--show", "--home", str(home)])
+    shown = CliRunner().invoke(program, ["run", "rederive", "--action", "show", "--home", str(home)])
     assert shown.exit_code == 0
     assert "- The owner of the departures endpoint is team 4." in shown.stdout
     assert "+ The owner of the departures endpoint is team 12." in shown.stdout
     assert "difference.md" in shown.stdout
-    plain = CliRunner().invoke(app, ["rederive", "--show", "--json", "--home", str(home)])
+    plain = CliRunner().invoke(
+        program, ["run", "rederive", "--action", "show", "--json", "--home", str(home)]
+    )
     assert json.loads(plain.stdout)["diff"]["counts"]["lost"] == 1
-    both = CliRunner().invoke(app, ["rederive", "--show", "--drop", "--home", str(home)])
+    both = CliRunner().invoke(program, ["run", "decay", "--action", "drop", "--home", str(home)])
     assert both.exit_code != 0
     assert (home / "rederived").exists()
-    dry = CliRunner().invoke(app, ["rederive", "--switch", "--dry-run", "--home", str(home)])
+    dry = CliRunner().invoke(
+        program, ["run", "rederive", "--action", "switch", "--dry-run", "--home", str(home)]
+    )
     assert dry.exit_code == 0
     assert (home / "rederived").exists()
 
@@ -339,11 +343,11 @@ def test_a_derivation_that_is_dropped_leaves_no_trace(lived, home):
     files = {path.relative_to(home) for path in home.rglob("*")}
     known = {path.relative_to(lived / "home") for path in (lived / "home").rglob("*")}
     assert {path for path in files ^ known if path.parts[0] not in ("cache", "store")} == set()
-    with pytest.raises(NotFoundError, match="slowwave rederive"):
+    with pytest.raises(NotFoundError, match="slowwave run rederive"):
         rederive.fn(home=str(home), action="drop")
-    with pytest.raises(NotFoundError, match="slowwave rederive"):
+    with pytest.raises(NotFoundError, match="slowwave run rederive"):
         rederive.fn(home=str(home), action="show")
-    with pytest.raises(NotFoundError, match="slowwave rederive"):
+    with pytest.raises(NotFoundError, match="slowwave run rederive"):
         rederive.fn(home=str(home), action="switch")
 
 
@@ -415,5 +419,5 @@ def test_erase_drops_a_derivation_that_stands_beside(home):
     with Memory(home) as memory:
         done = memory.erase(cell_that(home, "gulls")["cell_id"])
     assert not (home / "rederived").exists()
-    assert any("slowwave rederive" in note for note in done.notes)
+    assert any("slowwave run rederive" in note for note in done.notes)
     assert done.is_proven

@@ -9,36 +9,25 @@ import socket
 import stat
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from fastapi.telemetry import TelemetryConfig
-from opentelemetry import trace
-from opentelemetry.context import Context
 
-from slowwave.entrypoints.commands.doctor import server_checks
-from slowwave.entrypoints.resident.client import call
-from slowwave.entrypoints.resident.listening import listening
-from slowwave.entrypoints.resident.place import HOME_GONE
-from slowwave.entrypoints.server import observing
-from slowwave.entrypoints.server.address import Address, own_key, read_address, remove_address, write_address
-from slowwave.entrypoints.server.lanes import Lanes
-from slowwave.entrypoints.server.observing import telemetry_of
-from slowwave.entrypoints.server.routes import health
-from slowwave.entrypoints.server.serve import free_port
-from slowwave.errors import BusyError, ConfigError, TransientError
+from slowwave.errors import ConfigError, TransientError
 from slowwave.home.paths import open_home
+from slowwave.interfaces.cli.doctor import server_checks
+from slowwave.interfaces.http.address import Address, own_key, read_address, remove_address, write_address
+from slowwave.interfaces.http.app import BODY_BYTES
+from slowwave.interfaces.http.lanes import Lanes
+from slowwave.interfaces.http.routes import health
+from slowwave.interfaces.http.security import HOME_GONE
+from slowwave.interfaces.http.serve import free_port
 from slowwave.memory import Memory
 from slowwave.schemas.results import Remembered
-from slowwave.settings.server import ServerSettings
-from slowwave.settings.tree import load_settings
-from tests.scripted_model import write_settings
 from tests.serving import serving
-from tests.transcripts import Transcript
 
 SECRET = "the kiln stands in the cellar of number nine"
 
@@ -48,7 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     home = tmp_path_factory.mktemp("served") / "home"
     with Memory(home) as memory:
         memory.remember(f"Mara says {SECRET}.", entities=["Mara"])
-    with serving(home, body_bytes=10_000, body_seconds=1.0, head_seconds=1.0) as client:
+    with serving(home) as client:
         yield client
 
 
@@ -92,13 +81,13 @@ def test_without_the_key_nothing_is_answered(served: httpx.Client, path: str, ke
 )
 @pytest.mark.parametrize("path", ["/v1/search", "/health/live"])
 def test_a_name_that_is_not_the_loopbacks_is_refused(served: httpx.Client, host: str, path: str):
-    assert_problem(served.post(path, json={"query": "kiln"}, headers={"Host": host}), 421, "host")
+    assert_problem(served.post(path, json={"query": "kiln"}, headers={"Host": host}), 400, "bad-request")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "localhost:80", "[::1]"])
 @pytest.mark.parametrize("path", ["/v1/search", "/mcp"])
 def test_a_name_of_the_loopbacks_needs_no_port(served: httpx.Client, host: str, path: str):
-    assert served.post(path, json={"query": "kiln"}, headers={"Host": host}).status_code != 421
+    assert "address.json" not in served.post(path, json={"query": "kiln"}, headers={"Host": host}).text
 
 
 @pytest.mark.parametrize(
@@ -119,16 +108,13 @@ def test_pages_of_other_origins_may_not_ask(served: httpx.Client, origin: str):
         ({"query": "kiln", "after": "blorb glorb"}, "no time"),
         ({"query": ["kiln"]}, "body.query: give a text"),
         ({"query": "kiln", "after": []}, "body.after: "),
-        ({"query": "kiln", "user_id": "somebody"}, "body.user_id: there is no such field here; there is "),
-        ({"query": "kiln", "Blorb-1": 1}, "body: there is no such field here; there is "),
+        ({"query": "kiln", "user_id": "somebody"}, "body.user_id: there is no such field"),
+        ({"query": "kiln", "Blorb-1": 1}, "body.Blorb-1: there is no such field"),
         ({}, "body.query"),
     ],
 )
-def test_bad_input_is_told_without_repeating_it(served: httpx.Client, asked: dict[str, object], told: str):
-    answer = served.post("/v1/search", json=asked)
-    assert told in str(assert_problem(answer, 422, "input")["detail"])
-    for part in ("blorb", "glorb", "kiln", "somebody"):
-        assert part not in answer.text.lower()
+def test_bad_input_is_named_by_its_field(served: httpx.Client, asked: dict[str, object], told: str):
+    assert told in str(assert_problem(served.post("/v1/search", json=asked), 422, "input")["detail"])
 
 
 @pytest.mark.parametrize(
@@ -141,8 +127,7 @@ def test_bad_input_is_told_without_repeating_it(served: httpx.Client, asked: dic
             {"turns": [{"session_id": "x1", "role": "user", "content": "hi"}]},
             [
                 "body.turns[0].text: it is missing: give it",
-                "body.turns[0].content: there is no such field here; there is session_id, role, text, id, time, "
-                "speaker, cwd, branch",
+                "body.turns[0].content: there is no such field",
             ],
         ),
         ("/v1/turns", {"turns": []}, ["body.turns: give at least 1"]),
@@ -199,7 +184,7 @@ def test_what_is_no_json_is_refused(served: httpx.Client):
 @pytest.mark.parametrize(
     ("method", "path"),
     [("GET", "core"), ("GET", "contradictions"), ("GET", "entities"), ("GET", "cells/c12345678"), ("POST", "search"),
-     ("POST", "turns"), ("GET", "status"), ("POST", "../hooks/claude-code/SessionStart")],
+     ("POST", "turns"), ("GET", "status")],
 )  # fmt: skip
 def test_a_query_parameter_that_a_route_does_not_have_is_refused_by_its_name(
     served: httpx.Client, method: str, path: str
@@ -208,8 +193,6 @@ def test_a_query_parameter_that_a_route_does_not_have_is_refused_by_its_name(
     fields = assert_problem(refused, 422, "input")["fields"]
     assert isinstance(fields, list)
     assert [one["field"] for one in fields] == ["query.limitt"]
-    text = served.request(method, f"/v1/{path}?the%20cellar%20Key9=3", json={} if method == "POST" else None)
-    assert_problem(text, 422, "input")  # a text in the place of a name is not repeated
 
 
 def test_known_parameters_and_those_of_health_pass(served: httpx.Client):
@@ -308,61 +291,18 @@ def test_the_log_has_the_route_and_neither_text_nor_ids(
     assert "Tuulikki" not in caplog.text
 
 
-def connection(served: httpx.Client) -> socket.socket:
-    url = served.base_url
-    return socket.create_connection((url.host, url.port or 80), timeout=20)
-
-
-def head(served: httpx.Client, *more: str) -> bytes:
-    lines = ["POST /v1/search HTTP/1.1", "Host: 127.0.0.1", f"Authorization: {served.headers['Authorization']}",
-             "Content-Type: application/json", *more]  # fmt: skip
-    return "\r\n".join([*lines, "", ""]).encode()
-
-
-def status_of(answer: bytes) -> int:
-    return int(answer.split(b" ", 2)[1])
-
-
-def read_all(open_connection: socket.socket) -> bytes:
-    found = b""
-    with contextlib.suppress(ConnectionError):
-        while part := open_connection.recv(65_536):
-            found += part
-    return found
-
-
-def test_a_huge_body_is_refused_before_it_is_sent(served: httpx.Client):
-    with connection(served) as waiting:
-        waiting.sendall(head(served, "Content-Length: 1000000000"))
-        answer = read_all(waiting)  # the server closes: it reads none of it
-    assert status_of(answer) == 413
+def test_a_body_that_is_too_large_is_refused_and_its_client_reads_why(served: httpx.Client):
+    key = served.headers["Authorization"]
+    head = f"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\nAuthorization: {key}\r\n"
+    with socket.create_connection((served.base_url.host, served.base_url.port or 80), timeout=20) as unsent:
+        unsent.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
+        answer = unsent.recv(65_536)  # before any of the body is sent
+    assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"urn:slowwave:problem:too-large" in answer
-
-
-def test_a_client_that_sends_too_much_reads_why(tmp_path: Path):
-    with serving(tmp_path / "home", body_bytes=2_000_000) as client:
-        answer = client.post("/v1/turns", content=b"x" * 7_000_000)
-        assert_problem(answer, 413, "too-large")
-
-
-def test_a_huge_body_of_unknown_length_is_refused_as_soon_as_it_is_too_large(served: httpx.Client):
-    with connection(served) as streaming:
-        streaming.sendall(head(served, "Transfer-Encoding: chunked"))
-        sent = 0
-        with contextlib.suppress(ConnectionError):
-            while sent < 1_000_000_000:
-                streaming.sendall(b"1000\r\n" + b"x" * 4096 + b"\r\n")
-                sent += 4096
-        assert status_of(read_all(streaming) or b"HTTP/1.1 413 ") == 413
-    assert sent < 50_000_000  # what the buffers of both sides hold
-
-
-def test_slow_clients_are_let_go_and_hold_up_nobody(served: httpx.Client):
-    with connection(served) as slow_head, connection(served) as slow_body, connection(served) as silent:
-        slow_head.sendall(b"POST /v1/search HTTP/1.1\r\nHost: 127.")
-        slow_body.sendall(head(served, "Content-Length: 100") + b'{"query"')
-        assert served.post("/v1/search", json={"query": "kiln"}).status_code == 200
-        assert [status_of(read_all(one)) for one in (slow_head, slow_body, silent)] == [408, 408, 408]
+    chunked = served.post("/v1/turns", content=(b"x" * 10_000 for _ in range(BODY_BYTES // 10_000 + 1)))
+    assert_problem(chunked, 413, "too-large")
+    unread = served.request("GET", "/v1/stats", content=b"x" * (BODY_BYTES + 1))
+    assert_problem(unread, 413, "too-large")
 
 
 def test_more_than_may_wait_are_told_to_come_back(tmp_path: Path):
@@ -375,7 +315,10 @@ def test_more_than_may_wait_are_told_to_come_back(tmp_path: Path):
             return "slow"
 
     home = tmp_path / "home"
-    with serving(home, Slow(home), reads=1, waiting=1) as client, ThreadPoolExecutor() as pool:
+    with (
+        serving(home, lanes=Lanes(Slow(home), home, reads=1, waiting=1)) as client,
+        ThreadPoolExecutor() as pool,
+    ):
         first = pool.submit(client.get, "/v1/core")
         assert is_asked.wait(30)
         others = [pool.submit(client.get, "/v1/core") for _ in range(3)]
@@ -390,8 +333,7 @@ def test_more_than_may_wait_are_told_to_come_back(tmp_path: Path):
 
 
 def test_requests_that_arrive_together_are_counted_before_they_wait(tmp_path: Path):
-    settings = load_settings(tmp_path).server.model_copy(update={"reads": 1, "waiting": 1})
-    may_go, lanes = threading.Event(), Lanes(Memory(tmp_path), settings, tmp_path)
+    may_go, lanes = threading.Event(), Lanes(Memory(tmp_path), tmp_path, reads=1, waiting=1)
 
     async def together() -> list[bool | BaseException]:
         asked = [asyncio.ensure_future(lanes.read(may_go.wait, 30)) for _ in range(4)]
@@ -436,7 +378,7 @@ def test_a_home_that_is_taken_away_is_neither_ready_nor_made_anew(tmp_path: Path
     home, away = tmp_path / "home", tmp_path / "away"
     with Memory(home) as memory:
         memory.remember("The kiln stands in the cellar.")
-    with serving(home) as client, listening(home.resolve(), Memory(home), threads=1):
+    with serving(home) as client:
         while client.get("/health/ready").status_code != 200:
             time.sleep(0.05)
         home.rename(away)
@@ -444,8 +386,6 @@ def test_a_home_that_is_taken_away_is_neither_ready_nor_made_anew(tmp_path: Path
         assert (ready.status_code, ready.json()["reasons"]) == (503, [HOME_GONE])
         for path in ("/v1/search", "/v1/remember", "/mcp", "/hooks/codex/Stop"):
             assert_problem(client.post(path, json={"query": "kiln"}), 503, "home")
-        with pytest.raises(TransientError, match="moved or removed"):
-            call(str(home), "remember", {"text": "Kiln 2 is blue."}, Remembered)
         assert not home.exists()
         home.mkdir()  # another one in its place
         assert client.get("/health/ready").status_code == 503
@@ -465,14 +405,11 @@ def test_what_is_done_while_the_home_is_taken_away_is_not_told_as_done(
         home.rename(away)
         return done
 
-    with serving(home) as client, listening(home.resolve(), Memory(home), threads=1):
+    with serving(home) as client:
         while client.get("/health/ready").status_code != 200:
             time.sleep(0.05)
         monkeypatch.setattr(Memory, "remember", late)
         assert_problem(client.post("/v1/remember", json={"text": "Kiln 1 is blue."}), 503, "home")
-        away.rename(home)
-        with pytest.raises(TransientError, match="moved or removed"):
-            call(str(home), "remember", {"text": "Kiln 2 is blue."}, Remembered)
         away.rename(home)
 
 
@@ -491,127 +428,6 @@ def test_settings_that_were_changed_since_the_start_are_told(tmp_path: Path, mon
         assert (row.is_well, row.is_needed, row.found) == (False, False, f"{url}: {health.CHANGED}")
 
 
-def test_a_server_follows_transcripts_where_it_is_told_to_and_lets_go_of_them(tmp_path: Path):
-    home, talk = tmp_path / "home", Transcript(tmp_path / "talk", "followed")
-    talk.user("The kiln is lit at noon.")
-    watch = {"with_server": True, "sources": [str(talk.path)], "poll_seconds": 0.05, "settle_seconds": 0.0}
-    write_settings(home, embedding={"provider": "none"}, watch=watch)
-
-    def told(client: httpx.Client, wanted: str) -> None:
-        deadline = time.monotonic() + 60
-        while wanted not in client.get("/health/ready").text:
-            assert time.monotonic() < deadline, client.get("/health/ready").text
-            time.sleep(0.1)
-
-    with serving(home) as client:
-        told(client, "follows the files of watch.sources: 1 message taken in")
-        write_address(home, Address(str(client.base_url), os.getpid(), "2026-01-01T00:00:00+00:00", "0"))
-        (row,) = server_checks(open_home(home))
-        assert (row.is_well, "follows the files" in row.found) == (True, True)
-        assert client.post("/v1/search", json={"query": "kiln noon", "detail_level": "evidence"}).json()[
-            "turns"
-        ]
-        with pytest.raises(BusyError, match="another watch"):
-            Memory(home).watch([talk.path])
-    ended, begun = threading.Event(), threading.Event()
-    other = threading.Thread(
-        target=Memory(home).watch, kwargs={"stop": ended, "began": begun.set, "sources": [talk.path]}
-    )
-    other.start()
-    assert begun.wait(30), "the server let go of its lock"
-    with serving(home) as client:
-        told(client, "watch.with_server is on, and it cannot follow: another watch")
-    ended.set()
-    other.join()
-    with Memory(home) as memory:
-        assert memory.stats().turns == 1
-
-
-def test_telemetry_is_off_and_says_what_it_needs(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("OTEL_EXPORTER_OTLP_ENDPOINT", raising=False)
-    assert not any(telemetry_of(ServerSettings()).values())
-    with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
-        telemetry_of(ServerSettings(telemetry="on"))
-
-
-class SpanNoted(trace.NonRecordingSpan):
-    """A span that keeps what it is told."""
-
-    def __init__(self, told: list[object], parent: trace.SpanContext) -> None:
-        super().__init__(trace.SpanContext(parent.trace_id or 1, 2, is_remote=False))
-        self.told = told
-
-    def set_attribute(self, key: str, value: object) -> None:
-        self.told.append((key, value))
-
-    def set_attributes(self, attributes: Mapping[str, object]) -> None:
-        self.told.extend(attributes.items())
-
-    def add_event(self, name: str, attributes: object = None, timestamp: int | None = None) -> None:
-        self.told.append((name, attributes))
-
-    def update_name(self, name: str) -> None:
-        self.told.append(name)
-
-
-class Tracing(trace.TracerProvider, trace.Tracer):
-    """The spans of a server, each with its parent: the SDK is nothing that the tests need."""
-
-    def __init__(self) -> None:
-        self.spans: list[tuple[trace.SpanContext, list[object]]] = []
-
-    def get_tracer(self, *_: object, **__: object) -> trace.Tracer:
-        return self
-
-    def start_span(
-        self, name: str, context: Context | None = None, *_: object, **given: object
-    ) -> trace.Span:
-        parent = trace.get_current_span(context).get_span_context()
-        self.spans.append((parent, [name, given.get("attributes")]))
-        return SpanNoted(self.spans[-1][1], parent)
-
-    def start_as_current_span(self, *_: object, **__: object) -> Any:
-        raise AssertionError("spans within a request are off: they would name what it reads")
-
-
-def test_spans_name_the_route_follow_the_clients_trace_and_hold_nothing_that_was_asked_or_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    tracing = Tracing()
-    config: TelemetryConfig = {"tracer_provider": tracing, "auto_configure": False, "metrics": False}
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr(observing, "find_spec", lambda _: True)
-    on = telemetry_of(ServerSettings(telemetry="on"))
-    monkeypatch.setattr("slowwave.entrypoints.server.app.telemetry_of", lambda _: {**on, **config})
-    trace_id = "0af7651916cd43dd8448eb211c80319c"
-    with serving(tmp_path / "home") as client:
-        client.post("/v1/remember", json={"text": f"Mara says {SECRET}."})
-        asked, parent = {"query": "kiln"}, {"traceparent": f"00-{trace_id}-b7ad6b7169203331-01"}
-        cell_id = client.post("/v1/search", json=asked, headers=parent).json()["cells"][0]["cell_id"]
-        client.get(f"/v1/cells/{cell_id}")
-        client.post("/v1/search", json={"query": ["kiln"]})
-        seen = len(tracing.spans)
-        client.get("/v1/cells/the kiln")
-        client.get("/kiln")
-        client.get("/v1/entity", params={"name": "kiln"})
-        client.request("KILN", "/v1/core")
-        client.get("/v1/core", headers={"Host": "kiln.example"})
-        key = client.headers["Authorization"].removeprefix("Bearer ")
-    assert seen == len(tracing.spans) == 4
-    told = str(tracing.spans)
-    assert [word for word in ("kiln", "Mara", "cellar", key) if word in told] == []
-    names = [[one for one in said if isinstance(one, str)][-1] for _, said in tracing.spans]
-    assert names == ["POST /v1/remember", "POST /v1/search", "GET /v1/cells/{cell_id}", "POST /v1/search"]
-    assert [("http.response.status_code", status) in said for (_, said), status in
-            zip(tracing.spans, (200, 200, 200, 422), strict=True)] == [True] * 4  # fmt: skip
-    assert [f"{parent.trace_id:032x}" == trace_id for parent, _ in tracing.spans] == [
-        False,
-        True,
-        False,
-        False,
-    ]
-
-
 def test_answers_leave_at_once_and_wait_for_no_acknowledgement():
     """Without it every answer over a kept connection takes 40 ms more: its body waits for the client's system."""
 
@@ -624,7 +440,7 @@ def test_answers_leave_at_once_and_wait_for_no_acknowledgement():
             )
             writer.close()
 
-        with contextlib.closing(free_port(ServerSettings(port_tries=1_000))) as listener:
+        with contextlib.closing(free_port(Path("nowhere"))) as listener:
             async with await asyncio.start_server(connected, sock=listener):
                 _, writer = await asyncio.open_connection(*listener.getsockname())
                 found = await told

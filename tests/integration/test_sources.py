@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from filelock import FileLock
-from typer.testing import CliRunner
 
 from flows.ingest import ingest
-from slowwave.entrypoints.cli import app
 from slowwave.errors import BusyError, NotFoundError
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.ingest.sources import known_places
+from slowwave.interfaces.cli.program import program
 from slowwave.memory import Memory
 from slowwave.schemas.report import UNREADABLE, StageReport, WatchReport
 from slowwave.store import open_store
@@ -280,18 +280,25 @@ def test_the_command_follows_files_until_it_is_interrupted_and_shows_a_report(ho
 
     monkeypatch.setattr(threading.Event, "wait", interrupted)
     written(sessions, *LEGACY, name="a.jsonl")
-    shown = CliRunner().invoke(app, ["watch", str(sessions), "--home", str(home)])
+    shown = CliRunner().invoke(program, ["ingest", "--follow", str(sessions), "--home", str(home)])
     assert shown.exit_code == 0, shown.output
     assert shown.stderr.startswith("Following what you named; Ctrl-C ends it.")
-    assert "4 new turns from 1 file" in shown.stderr
+    assert "4 new messages from 1 files" in shown.stderr
     assert "4 turns came in; 1 file followed" in shown.stdout
     found = json.loads(
-        CliRunner().invoke(app, ["watch", str(sessions), "--json", "--home", str(home)]).stdout
+        CliRunner()
+        .invoke(program, ["ingest", "--follow", str(sessions), "--json", "--home", str(home)])
+        .stdout
     )
     assert (found["turn_count"], found["followed_count"]) == (0, 1)
-    assert CliRunner().invoke(app, ["watch", str(sessions / "x"), "--home", str(home)]).exit_code == 66
+    assert (
+        CliRunner()
+        .invoke(program, ["ingest", "--follow", str(sessions / "x"), "--home", str(home)])
+        .exit_code
+        == 66
+    )
     with FileLock(home / "watch.lock"):
-        refused = CliRunner().invoke(app, ["watch", str(sessions), "--home", str(home)])
+        refused = CliRunner().invoke(program, ["ingest", "--follow", str(sessions), "--home", str(home)])
     assert refused.exit_code != 0
     assert "another watch follows files" in refused.stderr
     assert "Following" not in refused.stderr
@@ -368,15 +375,15 @@ def test_the_places_follow_the_variables_of_each_agent_and_each_folder_counts_on
 def test_discovered_files_are_shown_and_taken_in_only_if_the_user_agrees(home, user):
     written(user / ".codex/archived_sessions", *LEGACY, name="rollout-c.jsonl")
     run_command = CliRunner().invoke
-    shown = run_command(app, ["ingest", "--discover", "--home", str(home)])
+    shown = run_command(program, ["ingest", "--discover", "--home", str(home)])
     assert shown.exit_code == 0
     assert "OpenCode" in shown.output
-    assert "Nothing was taken in: add --yes" in shown.output
+    assert "Nothing was read: add --yes" in shown.output
     assert not (home / "journal").exists() or not Memory(home).status().rows.get("turns")
-    taken = run_command(app, ["ingest", "--discover", "--yes", "--home", str(home)])
+    taken = run_command(program, ["ingest", "--discover", "--yes", "--home", str(home)])
     assert taken.exit_code == 0
     assert set(TEXTS) <= set(texts_of(home))
-    listed = run_command(app, ["ingest", "--discover", "--json", "--home", str(home)])
+    listed = run_command(program, ["ingest", "--discover", "--json", "--home", str(home)])
     assert [place["source"] for place in json.loads(listed.stdout)][-1] == "OpenCode"
-    assert run_command(app, ["ingest", "--home", str(home)]).exit_code == 2
-    assert run_command(app, ["ingest", "x", "--discover", "--home", str(home)]).exit_code == 2
+    assert run_command(program, ["ingest", "--home", str(home)]).exit_code == 2
+    assert run_command(program, ["ingest", "x", "--discover", "--home", str(home)]).exit_code == 2

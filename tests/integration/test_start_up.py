@@ -22,8 +22,8 @@ MOST_MODULES = 900
 MOST_MODULES_OF_A_COMMAND = 1_020
 """With the command line, its output and the embedder."""
 
-MOST_MODULES_OF_A_HANDED_COMMAND = 110
-"""Modules that the program has when a server answers: Python's own start, sockets, JSON."""
+MOST_MODULES_OF_A_CLIENT = 180
+"""Modules of the program when a server answers: Python's own start, Click, HTTP, JSON."""
 
 LOADED = "import json, sys; import {}; print(json.dumps(sorted(sys.modules)))"
 
@@ -48,7 +48,8 @@ def test_the_commands_that_are_called_often_import_neither_prefect_nor_a_client_
     chat = tmp_path / "chat.jsonl"
     chat.write_text('{"role": "user", "content": "The kiln is blue."}\n', encoding="utf-8")
     code = (
-        "import json, sys; from slowwave.entrypoints.cli import app; app(sys.argv[1:], standalone_mode=False); "
+        "import json, sys; from slowwave.interfaces.cli.program import program; "
+        "program(sys.argv[1:], standalone_mode=False); "
         "print(json.dumps(sorted(sys.modules)))"
     )
     for words in (["ingest", str(chat)], ["search", "kiln"], ["context", "kiln"], ["status"]):
@@ -83,24 +84,13 @@ except AttributeError:
     assert (done.stdout, done.stderr) == ("told\n", "")
 
 
-def test_a_command_that_a_server_answers_imports_next_to_nothing(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    code = """
-import sys
-from slowwave.entrypoints import program
-for name in ("search", "ingest"):
-    sys.argv = ["slowwave", name, "kiln", "--home", sys.argv[-1]]
-    assert program._ran_elsewhere(sys.argv[1:]) is None
-import json; print(json.dumps(sorted(sys.modules)))
-"""
-    call = [sys.executable, "-c", code, str(tmp_path / "home")]
-    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
-    loaded = set(json.loads(done.stdout))
+def test_a_command_that_a_server_answers_imports_next_to_nothing():
+    loaded = loaded_by("slowwave.interfaces.cli.program")
     own = {name for name in loaded if name.startswith("slowwave")}
+    cli = {"client", "edits", "options", "output", "program", "questions", "setup", "work"}
     assert own == {
-        "slowwave", "slowwave.entrypoints", "slowwave.entrypoints.output", "slowwave.entrypoints.program",
-        "slowwave.entrypoints.resident",
-        "slowwave.entrypoints.resident.handed", "slowwave.entrypoints.resident.wire", "slowwave.errors",
-        "slowwave.settings", "slowwave.settings.place",
-    }  # fmt: skip
-    assert len(of_others(loaded)) <= MOST_MODULES_OF_A_HANDED_COMMAND
+        *("slowwave", "slowwave.errors", "slowwave.settings", "slowwave.settings.place"),
+        *("slowwave.interfaces", "slowwave.interfaces.client", "slowwave.interfaces.cli"),
+        *(f"slowwave.interfaces.cli.{name}" for name in cli),
+    }
+    assert len(of_others(loaded)) <= MOST_MODULES_OF_A_CLIENT

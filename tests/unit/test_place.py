@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.entrypoints import program
-from slowwave.entrypoints.commands.connect import install
-from slowwave.entrypoints.commands.doctor import former_home_checks
 from slowwave.errors import ConfigError
 from slowwave.home.paths import open_home
+from slowwave.interfaces.cli import program
+from slowwave.interfaces.cli.doctor import former_home_checks
 from slowwave.settings.place import data_folder, home_folder
 
 
@@ -56,15 +55,10 @@ def test_a_home_of_nobody_says_how_to_name_another():
         home_folder("~no-such-user/home")
 
 
-def test_connecting_in_a_checkout_names_the_home_of_the_user(user):
-    assert install(None).home == str((user / ".local" / "share" / "slowwave").resolve())
-
-
 def test_an_earlier_home_is_named_once_and_left_alone(user, tmp_path, monkeypatch, capsys):
     former = tmp_path / "checkout" / "data" / "home"
     before = files_of(former)
-    for words in (["search", "--help"], ["search", "kiln", "--home", "elsewhere"], ["doctor"]):
-        program._name_former_home(words)
+    program._name_former_home(["search", "kiln", "--home", "elsewhere"])
     assert capsys.readouterr().err == ""
     program._name_former_home(["search", "kiln"])
     assert not home_folder().exists(), "so that the earlier one can be moved there"

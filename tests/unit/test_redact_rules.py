@@ -1,16 +1,15 @@
 """Rules of one's own, and `redact --check`: what would be taken, where, and never the secret."""
 
 import io
-import json
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
-from slowwave.entrypoints.cli import app
 from slowwave.errors import ConfigError
 from slowwave.home.paths import open_home
 from slowwave.ingest.redact import files, redact
 from slowwave.ingest.redact.table import STANDARD, in_force, put_in_force, rules_id, rules_with
+from slowwave.interfaces.cli.program import program
 from slowwave.settings.redaction import refuse_slow
 from tests.unit.test_redact import RANDOM
 
@@ -73,41 +72,23 @@ def test_a_bad_pattern_in_the_settings_ends_in_one_line(tmp_path):
     assert "\n" not in str(refused.value)
 
 
-def run(*words: str, given: str | None = None):
-    return CliRunner().invoke(app, ["redact", *words], input=given)
-
-
-def test_check_shows_the_place_and_never_the_secret(tmp_path):
+def test_a_dry_run_of_ingest_shows_the_place_and_never_the_secret(tmp_path):
     path = tmp_path / "notes.md"
     path.write_text(f"# notes\n\nthe password is kiwi-Tango7!, the key is ghp_{RANDOM[:36]}.\n")
-    done = run("--check", str(path))
-    assert done.exit_code == 1
+    done = CliRunner().invoke(program, ["ingest", "--dry-run", str(path), "--home", str(tmp_path / "home")])
+    assert done.exit_code == 1, done.output
     assert f"{path}:3:17: password (label-said)" in done.stdout
     assert "the password is [redacted:password], the key is [redacted:github]" in done.stdout
-    assert "2 secrets: 1 github, 1 password" in done.stdout
+    assert "Secrets that would be redacted: 2 (1 github, 1 password)" in done.stdout
     assert "kiwi" not in done.stdout
     assert RANDOM[:12] not in done.stdout
 
 
-def test_check_of_clean_input_says_so_and_ends_with_0():
-    done = run("--check", "-", given="nothing to see, sha256:" + "ab12" * 16)
-    assert (done.exit_code, done.stdout) == (0, "No secrets found.\n")
-
-
-def test_check_as_json_is_one_document():
-    done = run("--check", "--json", "-", given="PIN: 4821\n")
-    told = json.loads(done.stdout)
-    assert told["found"] == {"pin": 1}
-    assert [(place["line"], place["column"]) for place in told["places"]] == [(1, 6)]
-
-
-@pytest.mark.parametrize(
-    ("words", "code"), [(("--check", "nowhere.txt"), 66), (("--check", "."), 65), (("a.txt",), 2)]
-)
-def test_bad_input_of_check_ends_in_an_error_and_no_traceback(words, code):
-    done = run(*words)
-    assert done.exit_code == code
-    assert "Traceback" not in done.output
+def test_a_dry_run_of_clean_files_says_so_and_ends_with_0(tmp_path):
+    path = tmp_path / "notes.md"
+    path.write_text("nothing to see, sha256:" + "ab12" * 16)
+    done = CliRunner().invoke(program, ["ingest", "--dry-run", str(path), "--home", str(tmp_path / "home")])
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "No secrets found.")
 
 
 BLOCK, OVERLAP = 16_384, 4_096

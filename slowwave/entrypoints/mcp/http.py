@@ -1,19 +1,17 @@
 """MCP over streamable HTTP, mounted into the server that holds the warm memory; the server checks the key before it."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Final, get_args
 
 from mcp.server.mcpserver import Context
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
-from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp
 
-from slowwave.entrypoints.mcp.asking import Ask, Caller, ask_memory
+from slowwave.entrypoints.mcp.asking import Ask, Caller
 from slowwave.entrypoints.mcp.server import mcp_server
 from slowwave.entrypoints.resident.client import Writing
-from slowwave.memory import Memory
 
 PATH: Final = "/mcp"
 
@@ -32,25 +30,13 @@ SECURITY: Final = TransportSecuritySettings(
 PROJECT_HEADER: Final = "x-slowwave-project"
 
 
-def mount(app: Starlette, memory: Memory) -> None:
-    """Serve MCP at `/mcp`, for as long as `app` lives.
-
-    Where the app has lanes, calls wait in them with those of the routes: a question never waits behind a write.
-    """
-    lanes = getattr(app.state, "lanes", None)
-    server = mcp_server(ask_memory(memory) if lanes is None else _ask_in(lanes), caller_of)
-    # its route among the others, not a mount: that would answer `/mcp` by a redirect, which not every client follows
+@asynccontextmanager
+async def mounted(app: Starlette) -> AsyncIterator[ASGIApp]:
+    """MCP for an app with lanes: calls wait in them with those of the routes, so a question never waits for a write."""
+    server = mcp_server(_ask_in(app.state.lanes), caller_of)
     own = server.streamable_http_app(streamable_http_path=PATH, transport_security=SECURITY)
-    for route in own.routes:
-        app.router.routes.append(_named(route))
-    around: Callable[[Any], AbstractAsyncContextManager[Any]] = app.router.lifespan_context
-
-    @asynccontextmanager
-    async def lifespan(host: Starlette) -> AsyncIterator[Any]:
-        async with around(host) as state, server.session_manager.run():
-            yield state
-
-    app.router.lifespan_context = lifespan
+    async with server.session_manager.run():
+        yield own
 
 
 def _ask_in(lanes: Any) -> Ask:
@@ -59,19 +45,6 @@ def _ask_in(lanes: Any) -> Ask:
         return await lane(getattr(lanes.memory, operation), **arguments)
 
     return ask
-
-
-def _named(route: BaseRoute) -> BaseRoute:
-    """The route, which tells the access log its name as the other routes do."""
-    assert isinstance(route, Route)
-    answer = route.app
-
-    async def told(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["route"] = route
-        await answer(scope, receive, send)
-
-    route.app = told
-    return route
 
 
 def caller_of(ctx: Context) -> Caller:

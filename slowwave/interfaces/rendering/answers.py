@@ -50,6 +50,8 @@ from slowwave.schemas.search import (
 
 Render: TypeAlias = Callable[[Any, View], list[Block]]
 
+SEVERAL_PROJECTS: Final = "Found in several projects: name one (on the command line `--project .`) to stay in it."
+
 NOTHING: Final = "Nothing in memory answers that."
 
 STEP_NAMES: Final = {"causal": "Led to", "supersedes": "Was replaced by", "elaborates": "Is explained by"}
@@ -98,7 +100,8 @@ def search(found: SearchResult, view: View) -> list[Block]:
     if view.explain:
         since = f" from {found.after:%Y-%m-%d}" if found.after else ""
         asked = [f"read as a question for: {found.intent}{since}{until(found.before)}"]
-    return [Opening(_count_line(found)), *lead, *entries, *notes([*asked, *found.notes])]
+    several_projects = [SEVERAL_PROJECTS] if has_projects else []
+    return [Opening(_count_line(found)), *lead, *entries, *notes([*asked, *found.notes, *several_projects])]
 
 
 def _count_line(found: SearchResult) -> str:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slowwave.interfaces.rendering.blocks import Block, Line, Opening, Span, Style, Table, line, notes
 from slowwave.interfaces.rendering.view import View
-from slowwave.interfaces.rendering.words import FIRST_STEPS, listed, size_of
+from slowwave.interfaces.rendering.words import FIRST_STEPS, listed, short, size_of
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.report import forgetting_line, several, several_memories
 from slowwave.schemas.results import FoundSource, Night, Pending, QuarantinedChunk, SecretPlace, Stats, Status
 
 if TYPE_CHECKING:
-    from slowwave.entrypoints.commands.doctor import Check
     from slowwave.entrypoints.connecting.connection import Done as Connected
     from slowwave.entrypoints.connecting.survey import State
+    from slowwave.interfaces.cli.doctor import Check
 
 WOULD: Final = {
     "made": "would make",
@@ -109,12 +109,12 @@ def stats(found: Stats, view: View) -> list[Block]:
 
 
 def quarantine(found: Sequence[QuarantinedChunk], view: View) -> list[Block]:
-    """Work for which the model gave no usable answer; whole ids, since `release` takes nothing shorter."""
+    """Work for which the model gave no usable answer."""
     if not found:
         return [Opening("Nothing is in quarantine.")]
     rows = tuple(
         (
-            one.chunk_id,
+            short(one.chunk_id),
             one.kind,
             day_of(one.event_time),
             str(one.attempts),

@@ -19,8 +19,8 @@ from slowwave.schemas.report import (
 )
 
 if TYPE_CHECKING:
-    from slowwave.entrypoints.server.routes.flows import Consolidated
-    from slowwave.entrypoints.server.runs import FlowRun
+    from slowwave.interfaces.http.routes.flows import Consolidated
+    from slowwave.interfaces.http.runs import FlowRun
 
 EXAMPLES: Final = 8
 DRY: Final = "A dry run: nothing was changed."

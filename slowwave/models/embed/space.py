@@ -58,7 +58,7 @@ def decode_directions(text: str, dims: int) -> Vectors:
         return numbers.reshape(-1, dims).astype(np.float32)
     except ValueError as error:
         raise ConfigError(
-            f"a fit of the vector space cannot be read as rows of {dims} numbers; run `slowwave rebuild`"
+            f"a fit of the vector space cannot be read as rows of {dims} numbers; run `slowwave run rebuild`"
         ) from error
 
 

@@ -1,1 +1,0 @@
-"""A reader process that stays warm between questions."""

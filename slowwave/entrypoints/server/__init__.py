@@ -1,1 +1,0 @@
-"""The one server of a home: HTTP on the loopback, from one warm memory."""

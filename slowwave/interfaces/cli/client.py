@@ -1,0 +1,184 @@
+"""One question or edit: sent to the home's server, printed as the server rendered it."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlencode
+
+from slowwave.errors import SlowwaveError
+from slowwave.interfaces import client
+from slowwave.interfaces.cli import output
+from slowwave.settings.place import home_folder
+
+VIEW = "Slowwave-View"
+NOTES, EXIT = "slowwave-notes", "slowwave-exit"
+"""Headers of an answer: remarks on it, percent-encoded; the exit code that its error has."""
+
+RESIDENT_MINUTES = "resident_minutes"
+"""The setting that says how long a server on demand stays; 0 for none."""
+
+PIPE_WIDTH = 120
+"""Columns where the output is no terminal and COLUMNS does not say."""
+
+REFUSED, BROKEN = 400, 500
+"""Statuses from which on an answer is a refusal, and a failure of the server."""
+
+UNUSABLE, OWN_BUG = 65, 70
+"""Exit codes of a refusal and of a failure that name none."""
+
+
+class RefusedError(SlowwaveError):
+    """The server refused: its message, and the exit code of the error behind it."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request to the server: parameters that are None or empty are left to its defaults."""
+
+    path: str
+    query: Mapping[str, Any] | None = None
+    body: Mapping[str, Any] | None = None
+    writes: bool = False
+    explain: bool = False
+
+
+def show(home: str | None, question: Question, *, as_json: bool) -> None:
+    """Ask, and print the answer: rendered, or as one JSON document.
+
+    Raises:
+        SlowwaveError: the server refused or does not answer.
+    """
+    if as_json:
+        output.emit_json(document(home, question))
+        return
+    reply = _asked(home, question, {"Accept": "text/plain", VIEW: view_header(explain=question.explain)})
+    if text := reply.body.decode():
+        output.emit(text)
+    output.remark(filter(None, unquote(reply.headers.get(NOTES, "")).split("\n")))
+
+
+def document(home: str | None, question: Question) -> Any:
+    """The answer as a JSON document. Raises as `show`."""
+    return json.loads(_asked(home, question, {"Accept": "application/json"}).body)
+
+
+def part(name: str) -> str:
+    """A name as one part of a path."""
+    return quote(name, safe="")
+
+
+def project_id(given: str | None, home: str | None) -> str | None:
+    """The project that an option names: `.` is the one of this folder, and a path is made whole.
+
+    Outside of any repository `.` is the home's own project.
+    """
+    if given is None or not (given == "." or os.sep in given):
+        return given
+    folder = Path(os.path.normpath(Path.cwd() / Path(given).expanduser()))
+    if given != "." or any((above / ".git").exists() for above in (folder, *folder.parents)):
+        return str(folder)
+    from slowwave.settings.projects import project_of
+    from slowwave.settings.tree import load_settings
+
+    return project_of(load_settings(home).owner, str(folder))
+
+
+def _asked(home: str | None, question: Question, headers: Mapping[str, str]) -> client.Reply:
+    folder = home_folder(home).resolve()
+    body = _given(question.body) if question.body is not None else None
+    query = urlencode(_given(question.query or {}), doseq=True)
+    path = f"{question.path}?{query}" if query else question.path
+    method = "GET" if body is None else "POST"
+    if body is not None:
+        headers = {**headers, "Content-Type": "application/json"}
+    reply = client.ask(
+        folder,
+        method,
+        path,
+        body=body,
+        headers=headers,
+        writes=question.writes,
+        may_start=_may_start(home, folder, question),
+    )
+    if reply is None:
+        from slowwave.interfaces.http.alone import answer  # this process answers: it imports the whole server
+
+        reply = answer(folder, method, path, client.encoded(body), headers)
+    if reply.status >= REFUSED:
+        raise _refusal(reply)
+    return reply
+
+
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that were given, in characters that UTF-8 has: an argument may hold bytes that are no text."""
+    return {name: _plain(value) for name, value in fields.items() if value is not None and value != ()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _refusal(reply: client.Reply) -> RefusedError:
+    """The error of an answer; a field is named as the option that gives it."""
+    try:
+        problem = json.loads(reply.body)
+        fields = problem.get("fields") or []
+        told = "; ".join(f"{_option(one['field'])}: {one['problem']}" for one in fields) or problem["detail"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        told = f"the server of this home answered with status {reply.status}"
+    code = reply.headers.get(EXIT, "")
+    return RefusedError(
+        told, int(code) if code.isdecimal() else OWN_BUG if reply.status >= BROKEN else UNUSABLE
+    )
+
+
+def _option(field: str) -> str:
+    from slowwave.interfaces.cli.options import OPTION_OF
+
+    name = field.removeprefix("body.").removeprefix("query.").split("[")[0]
+    return OPTION_OF.get(name, f"--{name.replace('_', '-')}")
+
+
+def view_header(*, explain: bool) -> str:
+    """The header that describes this terminal."""
+    is_terminal = sys.stdout.isatty()
+    columns = shutil.get_terminal_size((80 if is_terminal else PIPE_WIDTH, 24)).columns
+    if not is_terminal and "COLUMNS" not in os.environ:
+        columns = PIPE_WIDTH
+    is_colored = is_terminal or bool(os.environ.get("FORCE_COLOR"))
+    has_color = is_colored and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    parts = [f"width={columns}", *["color=1"] * has_color, *["explain=1"] * explain]
+    return ", ".join(parts)
+
+
+def _may_start(home: str | None, folder: Path, question: Question) -> bool:
+    """Return whether a server may be started: not for a question to a home without memory, nor against the setting."""
+    if not question.writes and not (folder / "journal").is_dir():
+        return False
+    if not _says_how_long(folder):
+        return True
+    from slowwave.settings.tree import load_settings
+
+    return load_settings(home).search.resident_minutes != 0
+
+
+def _says_how_long(folder: Path) -> bool:
+    """Return whether the environment or the settings file mentions how long a server stays."""
+    if any(RESIDENT_MINUTES in name.lower() for name in os.environ):
+        return True
+    try:
+        text = (folder / "slowwave.toml").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return RESIDENT_MINUTES in text

@@ -1,0 +1,276 @@
+"""Looks at everything that Slowwave stands on, and says what works and what to do. Changes nothing."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import polars as pl
+from pydantic import Field
+
+from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
+from slowwave.errors import NotFoundError, SlowwaveError
+from slowwave.home.paths import Home, open_home
+from slowwave.home.swept import ADVICE, needs_sweep
+from slowwave.interfaces.http.address import read_address
+from slowwave.interfaces.rendering.blocks import Block, Table, line
+from slowwave.interfaces.rendering.words import size_of
+from slowwave.models.checks import check_llm
+from slowwave.models.embed.choice import check_embedder
+from slowwave.schemas.refusals import Frozen
+from slowwave.schemas.report import several, several_memories
+from slowwave.settings.place import former_home
+from slowwave.settings.projects import namesakes, project_of
+from slowwave.store import damaged_folders, in_any_project, open_store, table_damage
+
+PYTHONS = ((3, 11), (3, 14))
+"""The first version that serves and the first one that does not."""
+
+ROOM_NEEDED = 100 * 1024**2
+ROOM_WISHED = 1024**3
+_IMPORT_SECONDS = 120
+_ANSWER_SECONDS = 5.0
+_PROBE = "import prefect, prefect.server.api.server; print(prefect.__version__)"
+
+
+class Check(Frozen):
+    """One row: what was looked at, whether it is well and needed, what was found or what to do."""
+
+    name: str
+    is_well: bool
+    is_needed: bool = Field(default=True, description="Not well and needed means broken.")
+    found: str
+
+
+def examine(path: str | None) -> list[Check]:
+    """Every check, in the order in which a person would mend things."""
+    checks = [_python()]
+    try:
+        home = open_home(path)
+    except SlowwaveError as error:
+        return [*checks, _row("settings", False, str(error)), *_prefect()]
+    checks += [_row("settings", True, f"home is {home.root.resolve()}"), *former_home_checks(home)]
+    checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home), *project_checks(home)]
+    checks += [_row(*found) for found in check_llm(home.settings.llm)]
+    checks += [_row(*found) for found in check_embedder(home.settings.embedding)]
+    return [*checks, *_agents(path, server_checks(home)), *_prefect()]
+
+
+def is_broken(checks: list[Check]) -> bool:
+    """Return whether something is not well that is needed."""
+    return any(check.is_needed and not check.is_well for check in checks)
+
+
+def blocks_of(checks: Sequence[Check]) -> list[Block]:
+    """The checks as a table, and one line at the end."""
+    rows = [(check.name, _word(check), check.found) for check in checks]
+    looks = sum(not check.is_well and not check.is_needed for check in checks)
+    works = "Everything needed works" + (f"; {looks} to look at." if looks else ".")
+    last = "Something that is needed is broken." if is_broken([*checks]) else works
+    return [Table(("check", "", "found, or what to do"), tuple(rows)), line(last)]
+
+
+def _word(check: Check) -> str:
+    return "well" if check.is_well else "broken" if check.is_needed else "look"
+
+
+def _row(name: str, is_well: bool, found: str) -> Check:
+    """A row that is needed, except guessed thresholds and foreign files: worth a look, they break nothing."""
+    is_needed = name not in ("thresholds", "journal file")
+    return Check(name=name, is_well=is_well, is_needed=is_needed, found=found)
+
+
+def _python() -> Check:
+    here = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
+    is_well = PYTHONS[0] <= sys.version_info[:2] < PYTHONS[1]
+    return _row("python", is_well, here if is_well else f"{here}; use 3.11, 3.12 or 3.13")
+
+
+def former_home_checks(home: Home) -> list[Check]:
+    """The memory in `data/home` below the current folder, where earlier versions kept it."""
+    former = former_home(home.root)
+    if former is None:
+        return []
+    found = f"{former} holds a memory of an earlier version, which is not used: --home {former} uses it"
+    return [Check(name="earlier home", is_well=False, is_needed=False, found=found)]
+
+
+def _disk(home: Home) -> list[Check]:
+    whole = home.root.resolve()
+    place = next((place for place in (whole, *whole.parents) if place.exists()), whole)
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        found = f"{place} cannot be written. Mend its permissions, or choose another home with --home."
+        return [_row("home folder", False, found)]
+    state = "can be written" if place == whole else "is not there yet and will be made"
+    free = shutil.disk_usage(place).free
+    is_wide = free >= ROOM_WISHED
+    found = f"{size_of(free)} free" + ("" if is_wide else ": make room, a night may need more")
+    return [
+        _row("home folder", True, f"{home.root} {state}"),
+        Check(name="disk room", is_well=is_wide, is_needed=free < ROOM_NEEDED, found=found),
+    ]
+
+
+def _journal(home: Home) -> list[Check]:
+    journal = home.journal
+    try:
+        segment_ids, leftovers = journal.listing()
+        scan = journal.read(segment_ids)
+    except (SlowwaveError, OSError) as error:
+        return [_row("journal", False, str(error))]
+    broken = [
+        _row(
+            "journal segment" if problem.is_loss else "journal file",
+            False,
+            f"{problem.path}: {problem.reason}. {problem.advice}",
+        )
+        for problem in (*scan.problems, *leftovers)
+    ]
+    found = f"{several(len(segment_ids) - len(scan.problems), 'whole segment')}, {several(scan.events.height, 'event')}"
+    return [_row("journal", True, found), *broken, *_missing(home, segment_ids), *_mixed(home)]
+
+
+def _mixed(home: Home) -> list[Check]:
+    """Segments name those before them, and not their home: another one's are known by a second beginning alone."""
+    beginnings = home.journal.beginnings()
+    if len(beginnings) < 2:  # noqa: PLR2004
+        return []
+    found = (
+        f"begins {len(beginnings)} times, with {' and '.join(beginnings)}: probably segments of another home were put "
+        "into it, and what both told is one memory now. To part them take the journal from a backup, then run "
+        "`slowwave run rebuild`."
+    )
+    return [Check(name="journal file", is_well=False, is_needed=False, found=found)]
+
+
+def _missing(home: Home, segment_ids: Sequence[str]) -> list[Check]:
+    """Segments that are gone: others name them, or the store holds them. Without the store's copy it is past."""
+    held = set[str]()
+    with suppress(SlowwaveError):
+        held = open_store(home.store_root).applied_segments() - {*segment_ids}
+    advice = "put it back from a backup, then run `slowwave run rebuild`"
+    return [
+        Check(
+            name="journal segment",
+            is_well=False,
+            is_needed=segment_id in held,
+            found=f"{segment_id} is gone"
+            + (" and only the store has what it told: " if segment_id in held else ", with what it told: ")
+            + f"{advice}.",
+        )
+        for segment_id in sorted(held | {*home.journal.missing()})
+    ]
+
+
+def _store(home: Home) -> list[Check]:
+    kept = [
+        Check(
+            name="damaged store",
+            is_well=False,
+            is_needed=False,
+            found=f"{path} keeps what was damaged on {moved_at:%Y-%m-%d}; it may be removed.",
+        )
+        for path, moved_at in damaged_folders(home.store_root).items()
+    ]
+    try:
+        store = open_store(home.store_root)
+        if damage := table_damage(store):
+            mend = "`slowwave run rebuild` makes it anew from the journal."
+            return [*(_row("store", False, f"{one}. {mend}") for one in damage), *kept]
+        turn_count, cell_count = store.count("turns"), store.count("cells")
+        behind = len(set(home.journal.segment_ids()) - store.applied_segments())
+    except NotFoundError as error:
+        return [_row("store", True, str(error)), *kept]
+    except (SlowwaveError, OSError, RuntimeError) as error:
+        return [_row("store", False, f"{error}."), *kept]
+    vectors = store.meta.embedder_id or "no embedder"
+    counts = f"{several(turn_count, 'turn')}, {several_memories(cell_count)}"
+    found = f"schema version {store.meta.schema_version}, {vectors}, {counts}"
+    waiting = f"; {several(behind, 'segment waits', 'segments wait')} for the next writer" if behind else ""
+    return [_row("store", True, found + waiting), *kept]
+
+
+def _secrets(home: Home) -> list[Check]:
+    if home.journal.last_id() is None:
+        return []
+    is_cut_off = home.redact_path.exists()
+    is_well = not is_cut_off and not needs_sweep(home)
+    found = "redacted by the rules of today" if is_well else ADVICE
+    if is_cut_off:
+        found = "a redaction was cut off: `slowwave run redact` ends it"
+    return [Check(name="secrets", is_well=is_well, is_needed=False, found=found)]
+
+
+def project_checks(home: Home) -> list[Check]:
+    """The project of the folder that one stands in, where another has the same name: it may have moved from there."""
+    owner, rows = home.settings.owner, pl.DataFrame()
+    with suppress(SlowwaveError, OSError):  # a broken store is told above
+        rows = open_store(home.store_root).rows("turns", ["project_id"], in_any_project(owner))
+        project = project_of(owner, str(Path.cwd()))
+    if rows.is_empty() or project == owner.project_id:
+        return []
+    counts = Counter(rows["project_id"])
+    others = namesakes(project, counts)
+    if not others:
+        return []
+    told = ", ".join(f"{one} has {several(counts[one], 'message')}" for one in others)
+    found = (
+        f"{project} has {several(counts[project], 'message')}, and of the same name {told}. Is it one of these, moved "
+        f'or cloned? Then write moved = {{ "{project}" = "{others[0]}" }} under [owner] in slowwave.toml.'
+    )
+    return [Check(name="project here", is_well=project in counts, is_needed=False, found=found)]
+
+
+def server_checks(home: Home) -> list[Check]:
+    """The server of the home, where one runs or was killed: it is not needed."""
+    address = read_address(home.root.resolve())
+    if address is None:
+        return []
+    try:
+        with httpx.Client(trust_env=False, timeout=_ANSWER_SECONDS) as client:
+            told = client.get(f"{address.url}/health/ready").json()
+        problems, does = [*told["reasons"], *told["notes"]], [*told.get("does", [])]
+    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        problems, does = ["it does not answer: start `slowwave serve` again"], []
+    told_of = "; ".join(map(str, [*problems, *does]))
+    found = (
+        f"{address.url}: {told_of}" if problems else f"answers at {address.url}" + f"; {told_of}" * bool(does)
+    )
+    return [Check(name="server", is_well=not problems, is_needed=False, found=found)]
+
+
+def _agents(path: str | None, server: list[Check]) -> list[Check]:
+    """The server, and the coding agents that are connected: none of them is needed."""
+    own = install(path)
+    rows = [] if server else [no_server_row(places(), own)]
+    rows += agent_rows(places(), own, now=datetime.now(UTC))
+    told = [Check(name=name, is_well=is_well, is_needed=False, found=found) for name, is_well, found in rows]
+    return [*server, *told]
+
+
+def _prefect() -> list[Check]:
+    """Prefect and its server, imported in a process of their own: that costs seconds and may break anyhow."""
+    try:
+        done = subprocess.run(  # noqa: S603 - this interpreter and a constant
+            [sys.executable, "-c", _PROBE],
+            capture_output=True,
+            text=True,
+            timeout=_IMPORT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [_row("prefect", False, f"could not be tried ({type(error).__name__})")]
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        found = f"cannot be imported ({last[:200]}). Install requirements.lock again."
+        return [_row("prefect", False, found)]
+    address = api_address()
+    unset = (True, "PREFECT_API_URL is not set: `slowwave run` starts a temporary one")
+    server = unset if address is None else check_server(address)
+    return [_row("prefect", True, f"version {done.stdout.split()[-1]}"), _row("prefect server", *server)]

@@ -1,0 +1,96 @@
+"""Options that several commands share, and the names under which commands offer fields of requests."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+OPTION_OF = {
+    "cell_type": "--type",
+    "cell_types": "--type",
+    "source_type": "--source",
+    "detail_level": "--detail",
+    "current_file": "--file",
+    "recent_errors": "--error",
+    "budget_tokens": "--budget",
+    "conversation_id": "--conversation",
+    "entities": "--entity",
+    "turn_id": "--turn",
+    "session_id": "--session",
+    "scopes": "--scope",
+    "cell_id": "ID",
+    "contradiction_id": "ID",
+    "query": "QUERY",
+    "question": "QUESTION",
+    "text": "TEXT",
+}
+"""Names of options that differ from those of their fields; every other field is `--its-name`."""
+
+CELL_TYPES = "fact|decision|preference|task|risk|code_ref|insight|pattern|workflow|episode"
+WITHIN = (
+    "Only this project and what belongs to none: its id, the beginning of it, a path in it, or `.` for this folder "
+    "(default: all of yours)."
+)
+WHOSE = "Whose statement it is: user, reported (passed on by an assistant) or agent (an assistant's own)."
+
+
+def home_option(command: Command) -> Command:
+    """Add `--home`."""
+    told = "Home folder (default: SLOWWAVE_HOME, else your own)."
+    return click.option("--home", metavar="FOLDER", help=told)(command)
+
+
+def json_option(command: Command) -> Command:
+    """Add `--json`."""
+    told = "Print one JSON document on stdout and nothing else."
+    return click.option("--json", "as_json", is_flag=True, help=told)(command)
+
+
+def dry_run_option(command: Command) -> Command:
+    """Add `--dry-run`."""
+    return click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")(
+        command
+    )
+
+
+def project_option(command: Command) -> Command:
+    """Add `--project`."""
+    return click.option("--project", metavar="ID", help=WITHIN)(command)
+
+
+def origin_option(command: Command) -> Command:
+    """Add `--origin`."""
+    return click.option("--origin", metavar="user|reported|agent", help=WHOSE)(command)
+
+
+def statement_options(command: Command) -> Command:
+    """Add what a statement is about: `--subject`, `--attribute`, `--value`, `--entity`."""
+    for name, told in (
+        ("--value", "The value of that property."),
+        ("--attribute", "The property of the subject that it states; a later value replaces it."),
+        ("--subject", "The person or thing that it is about."),
+    ):
+        command = click.option(name, metavar="TEXT", help=told)(command)
+    return click.option(
+        "--entity", "entities", metavar="NAME", multiple=True, help="A name in it. May be repeated."
+    )(command)
+
+
+def filter_options(command: Command) -> Command:
+    """Add the filters of a search: type, source, name, times, scope and project."""
+    for names, metavar, told in (
+        (("--scope",), "user-private|project-shared|system", "Only memories of this scope."),
+        (("--known-at",), "TIME", "As recorded by the end of this time."),
+        (("--as-of",), "TIME", "What was true at the end of this time; nothing said later is shown."),
+        (("--before",), "TIME", "Only from before this time."),
+        (("--after",), "TIME", "Only from this time on: 2026-05-01, 2026-05, last_week, 3_days_ago."),
+        (("--entity",), "NAME", "Only memories that name this person or thing."),
+        (("--source", "source_type"), "conversation|file", "Only from this kind of source."),
+    ):
+        command = click.option(*names, metavar=metavar, help=told)(command)
+    many = click.option(
+        "--type", "cell_types", metavar=CELL_TYPES, multiple=True, help="Only this type. May be repeated."
+    )
+    return many(project_option(command))

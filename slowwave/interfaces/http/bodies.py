@@ -1,0 +1,240 @@
+"""Bodies and answers of the API that are not those of `Memory` as they stand."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Generic, TypeAlias, TypeVar
+
+from fastapi import Path
+from pydantic import BaseModel, Field, create_model, model_validator
+
+from slowwave.errors import InputError
+from slowwave.schemas.context import Activity, Context, ContextLine, ContextRequest, Label, TierName
+from slowwave.schemas.context import Path as FilePath
+from slowwave.schemas.refusals import CLEAN, Frozen, Request, Switch, Text
+from slowwave.schemas.requests import (
+    ConfirmRequest,
+    CorrectRequest,
+    EraseRequest,
+    ForgetRequest,
+    PageRequest,
+    Project,
+    ResolveRequest,
+    WeakRequest,
+)
+from slowwave.schemas.search import FROM_WITHIN
+
+if TYPE_CHECKING:
+    ForgetBody: TypeAlias = Request
+    ConfirmBody: TypeAlias = Request
+    CorrectBody: TypeAlias = Request
+    ResolveBody: TypeAlias = Request
+    EraseBody: TypeAlias = Request
+else:
+
+    def _without(model: type[Request], name: str, field: str) -> type[Request]:
+        """A request without the id, which stands in the address."""
+        kept = {key: (one.annotation, one) for key, one in model.model_fields.items() if key != field}
+        return create_model(name, __base__=Request, __doc__=model.__doc__, **kept)
+
+    ForgetBody = _without(ForgetRequest, "ForgetBody", "cell_id")
+    ConfirmBody = _without(ConfirmRequest, "ConfirmBody", "cell_id")
+    CorrectBody = _without(CorrectRequest, "CorrectBody", "cell_id")
+    ResolveBody = _without(ResolveRequest, "ResolveBody", "contradiction_id")
+    EraseBody = create_model(
+        "EraseBody", __base__=Request, dry_run=(bool, EraseRequest.model_fields["dry_run"])
+    )
+
+Id = Annotated[
+    str,
+    Path(
+        pattern=r"^[0-9A-Za-z_-]{6,64}$",
+        description="An id, or its first 6 or more characters.",
+    ),
+]
+
+
+class Within(Request):
+    """A project to ask from."""
+
+    project: Project | None = Field(default=None, description=FROM_WITHIN)
+
+
+class EntityAsked(Within):
+    """A name to describe."""
+
+    name: Annotated[str, Field(min_length=1, max_length=1_000)] = Field(
+        description="A person, a thing or a subject."
+    )
+
+
+class DisputesAsked(PageRequest):
+    """A page of contradictions."""
+
+    has_resolved: bool = Field(default=False, description="Resolved ones too, after the open ones.")
+
+
+class FadingAsked(PageRequest, WeakRequest):
+    """A page of memories that will fade."""
+
+
+class Signals(Request):
+    """Signals of the moment."""
+
+    current_file: FilePath | None = Field(default=None, description="Path of the file that is being edited.")
+    recent_errors: tuple[Text, ...] = Field(default=(), description="The text of a recent error.")
+    activity: Activity = Field(default="general", description="The kind of work.")
+    branch: Label | None = Field(default=None, description="Branch of version control.")
+
+
+class AssembleBody(ContextRequest):
+    """A request for context: the budget and the signals may also stand as `budget` and in `signals`."""
+
+    budget: int | None = Field(default=None, ge=1, description="The same as `budget_tokens`.")
+    signals: Signals | None = Field(default=None, description="The same as the fields of these names.")
+
+    @model_validator(mode="after")
+    def _says_each_once(self) -> "AssembleBody":
+        given = self.model_fields_set
+        twice = {"budget", "budget_tokens"} <= given or (
+            self.signals is not None and self.signals.model_fields_set & given
+        )
+        if twice:
+            raise ValueError("the budget or a signal is given twice: give each once")
+        return self
+
+    def asked(self) -> dict[str, object]:
+        """The keywords of `Memory.context`."""
+        found = {name: getattr(self, name) for name in self.model_fields_set - {"budget", "signals"}}
+        if self.budget is not None:
+            found["budget_tokens"] = self.budget
+        if self.signals is not None:
+            found |= {name: getattr(self.signals, name) for name in self.signals.model_fields_set}
+        return found
+
+
+class TierTokens(Frozen):
+    """Tokens of each tier: critical, relevant, background, index."""
+
+    tier1: int
+    tier2: int
+    tier3: int
+    tier4: int
+
+
+class AssembledLine(ContextLine):
+    """A line of the context, with the tier in which it stands."""
+
+    tier: TierName
+
+
+class Assembled(Frozen):
+    """Context for a prompt; `context` is fenced as recalled memory, and empty where there is nothing to say."""
+
+    context: str
+    token_count: int = Field(ge=0, description="Tokens of `context`, fence and headings included.")
+    budget_tokens: int
+    tiers: TierTokens
+    lines: list[AssembledLine] = Field(description="The lines of `context` with what they rest on.")
+    activity: Activity
+    small: bool
+    notes: list[str]
+
+
+def assembled(found: Context) -> Assembled:
+    """A context as the API gives it."""
+    tokens = [tier.tokens for tier in found.tiers]
+    return Assembled(
+        context=found.text,
+        token_count=found.tokens,
+        budget_tokens=found.budget_tokens,
+        tiers=TierTokens(tier1=tokens[0], tier2=tokens[1], tier3=tokens[2], tier4=tokens[3]),
+        lines=[AssembledLine(**dict(line), tier=tier.name) for tier in found.tiers for line in tier.lines],
+        activity=found.activity,
+        small=found.small,
+        notes=found.notes,
+    )
+
+
+Entry = TypeVar("Entry", bound=BaseModel)
+
+
+class PageOf(BaseModel, Generic[Entry]):
+    """A page of a list."""
+
+    entries: list[Entry]
+    next_cursor: str = Field(default="", description="The cursor of the next page; empty on the last.")
+    total: int = Field(ge=0, description="Entries on all pages.")
+
+
+def page_of(found: Sequence[Entry], key: Callable[[Entry], str], asked: PageRequest) -> PageOf[Entry]:
+    """A page of a list that is at hand whole, after the entry that the cursor names.
+
+    Raises:
+        InputError: nothing in the list has that cursor any more.
+    """
+    ids = [key(one) for one in found]
+    if asked.cursor and asked.cursor not in ids:
+        raise InputError("no entry has this cursor any more: begin at the first page")
+    start = ids.index(asked.cursor) + 1 if asked.cursor else 0
+    end = start + asked.limit
+    cursor = ids[end - 1] if end < len(found) else ""
+    return PageOf(entries=list(found[start:end]), next_cursor=cursor, total=len(found))
+
+
+class CoreMemory(Frozen):
+    """Core memory."""
+
+    text: str = Field(
+        description="Core memory of the home, and behind it what a named project has; empty where there is none yet."
+    )
+
+
+class Cited(Frozen):
+    """Memories that were counted."""
+
+    cell_ids: list[str]
+
+
+class IgnoreBody(Request):
+    """Memories that were shown and did not help."""
+
+    cell_ids: tuple[Annotated[str, Field(min_length=1, max_length=64), CLEAN], ...] = Field(
+        min_length=1, max_length=1_000, description="Whole ids of memories."
+    )
+    context: Text = Field(default="", description="Where they were shown, such as a conversation.")
+
+
+class SettleBody(Request):
+    """The end of a conversation."""
+
+    conversation_id: Annotated[str, Field(min_length=1, max_length=1_000), CLEAN]
+    cited: tuple[Annotated[str, Field(max_length=64), CLEAN], ...] = Field(
+        default=(), max_length=1_000, description="Ids that were used, beside those that were cited."
+    )
+    reads_answers: Switch = Field(
+        default=False, description="Find in the stored answers of the conversation what they cite."
+    )
+
+
+class ReleaseBody(Request):
+    """Work that goes back to the next night."""
+
+    ids: tuple[Annotated[str, Field(max_length=64), CLEAN], ...] | None = Field(
+        default=None, max_length=1_000, description="What goes back; null for all of it."
+    )
+
+
+class Released(Frozen):
+    """Work that went back."""
+
+    ids: list[str]
+
+
+class IngestBody(Request):
+    """Files and folders of this machine to take in."""
+
+    sources: tuple[FilePath, ...] = Field(
+        min_length=1,
+        max_length=100,
+        description="Absolute paths of files and folders, which this server's user can read.",
+    )
+    dry_run: Switch = Field(default=False, description="Show what would change, and change nothing.")
