@@ -12,10 +12,11 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from slowwave.entrypoints.harness.events import EVENTS, Action
-from slowwave.entrypoints.mcp.asking import Caller
-from slowwave.entrypoints.mcp.server import mcp_server
 from slowwave.ingest.redact.table import ROWS
+from slowwave.interfaces.mcp.calls import Threads
+from slowwave.interfaces.mcp.server import build
 from slowwave.journal.catalogue import CATALOGUE
+from slowwave.memory import Memory
 from slowwave.schemas.tables import KEYS, TABLES, frame_schema
 from slowwave.settings.tree import Settings
 from tests.conventions.test_rooms import rooms_page
@@ -83,7 +84,7 @@ def hooks() -> str:
 
 def tools() -> str:
     """A table of every tool of the MCP server."""
-    server = mcp_server(lambda *_: None, lambda _: Caller())
+    server = build(Threads(Memory("nowhere")))
     rows = [
         f"| `{tool.name}` | {_kind(tool.annotations)} | {str(tool.description).split('. ')[0].rstrip('.')} |"
         for tool in asyncio.run(server.list_tools())

@@ -27,6 +27,7 @@ from slowwave.interfaces.rendering.agents import one_line
 from slowwave.schemas.choices import CellType, CorrectionReason, Resolution
 from slowwave.schemas.lists import CellDetail
 from slowwave.schemas.moments import day_of
+from slowwave.schemas.refusals import Switch
 from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.results import Dispute, Erased
 
@@ -272,7 +273,7 @@ def _add_erase(server: MCPServer[Any], calls: Calls) -> None:
         turn_id: Annotated[str, Field(description="One message.")] = "",
         session_id: Annotated[str, Field(description="A whole conversation.")] = "",
         text: Annotated[str, Field(description="Every message and memory that contains this text.")] = "",
-        dry_run: Annotated[bool, Field(description="Show what would go, and change nothing.")] = False,
+        dry_run: Annotated[Switch, Field(description="Show what would go, and change nothing.")] = False,
     ) -> str:
         """Erase what was said down to the bytes, with all that rests on it, for good. Name one of the four.
 
