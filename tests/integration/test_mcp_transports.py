@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,12 +17,14 @@ import pytest
 from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.exceptions import MCPError
 from mcp.types import ElicitRequestFormParams, ElicitResult
 
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.interfaces.client import SERVER
+from slowwave.interfaces.mcp import bridge
+from slowwave.interfaces.mcp.calls import Threads
+from slowwave.interfaces.mcp.server import build
 from slowwave.memory import Memory
 from tests.integration.test_mcp import ERAS, disputed, text_of
 from tests.serving import serving
@@ -102,7 +105,7 @@ def test_without_the_key_or_from_a_page_there_is_no_mcp(tmp_path: Path):
     with serving(tmp_path / "home") as served:
         for headers, status in (({}, 401), ({"Authorization": "Bearer x"}, 401)):
             assert httpx.post(f"{served.base_url}/mcp", json={}, headers=headers).status_code == status
-        for headers, status in (({"Origin": "http://evil.example"}, 403), ({"Host": "evil.example"}, 421)):
+        for headers, status in (({"Origin": "http://evil.example"}, 403), ({"Host": "evil.example"}, 400)):
             assert served.post("/mcp", json={}, headers=headers).status_code == status
 
 
@@ -155,7 +158,7 @@ def test_over_stdio_a_client_starts_the_server_and_outlives_it(tmp_path: Path, e
         await a_day(client)
         (server,) = servers(home)
         end([server])
-        assert "5432" in await told(client, "search_memory", query="staging")
+        assert "6432" in await told(client, "search_memory", query="staging")
         await told(client, "confirm_fact", cell_id="bbbbbb1")  # the user can still be asked
         assert servers(home) != [server]
 
@@ -190,14 +193,26 @@ def test_the_process_of_a_client_holds_no_store_and_names_its_conversation_and_p
 
 
 @pytest.mark.processes
-def test_where_the_server_does_not_start_the_client_is_told_what_to_do(tmp_path: Path):
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "slowwave.toml").write_text("[search]\nlimit = 'many'\n")
+def test_where_the_server_does_not_start_the_client_is_told_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def ended(_: Path) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen([sys.executable, "-c", ""])
+        process.wait()
+        return process
 
-    async def list_tools(client: Client) -> None:
-        await client.list_tools()
+    monkeypatch.setattr(bridge, "start_server", ended)
+    monkeypatch.setattr(bridge, "OTHERS_START_SECONDS", 0.1)
 
-    with pytest.raises(ExceptionGroup) as refused:
-        over_stdio(home, list_tools, "auto")
-    assert refused.group_contains(MCPError, match="slowwave doctor")
+    async def ask() -> httpx2.Response:
+        async with httpx2.AsyncClient(transport=bridge._HomeServer(tmp_path)) as http:
+            return await http.post("http://slowwave/mcp", json={"method": "tools/list"})
+
+    refused = asyncio.run(ask()).json()["error"]["message"]
+    assert refused == "the server of this memory does not start: `slowwave doctor` says why"
+
+
+def test_the_bridge_knows_every_tool_that_writes(tmp_path: Path):
+    with Memory(tmp_path / "home") as memory:
+        tools = asyncio.run(build(Threads(memory)).list_tools())
+    assert {tool.name for tool in tools if not tool.annotations.read_only_hint} == bridge.WRITE_TOOLS

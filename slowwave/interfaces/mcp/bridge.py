@@ -46,6 +46,19 @@ from slowwave.settings.tree import load_settings
 OTHERS_START_SECONDS: Final = 10.0
 """How long to wait for a server that somebody else started, after ours ended because of that."""
 
+WRITE_TOOLS: Final = frozenset(
+    [
+        "remember_fact",
+        "correct_fact",
+        "confirm_fact",
+        "forget_fact",
+        "resolve_contradiction",
+        "cite",
+        "erase_fact",
+    ]
+)
+"""The tools whose calls are never repeated by this process."""
+
 SESSION: Final = "mcp-session-id"
 _OPENING: Final = b'"method":"initialize"'
 _OPENED: Final = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -176,9 +189,16 @@ class _HomeServer(httpx2.AsyncHTTPTransport):
                 if not is_started:
                     process, is_started = start_server(self._folder), True
             except httpx2.TransportError:
-                return _error(f"the server left in the middle; {MAY_BE_DONE}", request)
+                if _writes(request):
+                    return _error(f"the server left in the middle; {MAY_BE_DONE}", request)
             await anyio.sleep(LOOK_SECONDS)
         return _error("the server of this memory does not start: `slowwave doctor` says why", request)
+
+
+def _writes(request: httpx2.Request) -> bool:
+    """Return whether a request may change the memory, so that it is sent at most once."""
+    asked = json.loads(request.content)
+    return asked.get("method") == "tools/call" and asked["params"]["name"] in WRITE_TOOLS
 
 
 def _again(request: httpx2.Request, headers: dict[str, str]) -> httpx2.Request:
