@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined
 
 from slowwave.entrypoints.harness.events import EVENTS, Action
 from slowwave.ingest.redact.table import ROWS
-from slowwave.interfaces.mcp.calls import Threads
+from slowwave.interfaces.http.lanes import Lanes
 from slowwave.interfaces.mcp.server import build
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.memory import Memory
@@ -84,7 +84,7 @@ def hooks() -> str:
 
 def tools() -> str:
     """A table of every tool of the MCP server."""
-    server = build(Threads(Memory("nowhere")))
+    server = build(Lanes(Memory("nowhere"), Path()))
     rows = [
         f"| `{tool.name}` | {_kind(tool.annotations)} | {str(tool.description).split('. ')[0].rstrip('.')} |"
         for tool in asyncio.run(server.list_tools())

@@ -20,7 +20,7 @@ from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.ingest.fences import strip_injected
-from slowwave.interfaces.mcp.calls import Threads
+from slowwave.interfaces.http.lanes import Lanes
 from slowwave.interfaces.mcp.server import INSTRUCTIONS, PATH, SECURITY, build
 from slowwave.interfaces.rendering.agents import MOST_BYTES
 from slowwave.journal.catalogue import encode
@@ -129,7 +129,7 @@ def with_client(
 
 @asynccontextmanager
 async def reached(memory: Memory, headers: dict[str, str] | None) -> AsyncIterator[Any]:
-    server = build(Threads(memory))
+    server = build(Lanes(memory, Path()))
     if headers is None:
         yield server
         return

@@ -22,8 +22,8 @@ from mcp.types import ElicitRequestFormParams, ElicitResult
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.interfaces.client import SERVER
+from slowwave.interfaces.http.lanes import Lanes
 from slowwave.interfaces.mcp import bridge
-from slowwave.interfaces.mcp.calls import Threads
 from slowwave.interfaces.mcp.server import build
 from slowwave.memory import Memory
 from tests.integration.test_mcp import ERAS, disputed, text_of
@@ -214,5 +214,5 @@ def test_where_the_server_does_not_start_the_client_is_told_what_to_do(
 
 def test_the_bridge_knows_every_tool_that_writes(tmp_path: Path):
     with Memory(tmp_path / "home") as memory:
-        tools = asyncio.run(build(Threads(memory)).list_tools())
+        tools = asyncio.run(build(Lanes(memory, tmp_path)).list_tools())
     assert {tool.name for tool in tools if not tool.annotations.read_only_hint} == bridge.WRITE_TOOLS

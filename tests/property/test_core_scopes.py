@@ -18,7 +18,7 @@ from slowwave import Memory
 from slowwave.home.core_file import write_core_file
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
-from slowwave.interfaces.mcp.calls import Threads
+from slowwave.interfaces.http.lanes import Lanes
 from slowwave.interfaces.mcp.server import build
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.search import Scope
@@ -39,7 +39,7 @@ def marks(text: str) -> set[tuple[str, str, str]]:
 
 async def resource(memory: Memory) -> str:
     """Core memory as an agent reads it over MCP."""
-    async with Client(build(Threads(memory))) as client:
+    async with Client(build(Lanes(memory, Path()))) as client:
         return str((await client.read_resource("slowwave://core")).contents[0].text)
 
 

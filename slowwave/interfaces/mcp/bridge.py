@@ -89,12 +89,12 @@ def _headers(home: str | None) -> dict[str, str]:
 
 async def _alone(folder: Path) -> None:
     """Answer in this process, where the system has no sockets for a server."""
-    from slowwave.interfaces.mcp.calls import Threads
+    from slowwave.interfaces.http.lanes import Lanes
     from slowwave.interfaces.mcp.server import build
     from slowwave.memory import Memory
 
     with Memory(folder) as memory:
-        await build(Threads(memory)).run_stdio_async()
+        await build(Lanes(memory, folder)).run_stdio_async()
 
 
 async def _pump(folder: Path, headers: dict[str, str]) -> None:

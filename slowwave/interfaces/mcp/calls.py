@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 from urllib.parse import unquote
 
-from anyio.to_thread import run_sync
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
+from slowwave.interfaces.http.lanes import Lanes
 from slowwave.interfaces.rendering.agents import for_agents, page
 from slowwave.interfaces.rendering.answers import blocks_of
 from slowwave.interfaces.rendering.blocks import Block
@@ -43,33 +42,6 @@ class NotThereError(ToolError, ResourceNotFoundError):
     """The same, where nothing has that id or name, or nothing can have it."""
 
 
-class Lanes(Protocol):
-    """The queues of a server: a question never waits behind a write."""
-
-    memory: Memory
-
-    async def read(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
-        """The answer of a method that changes nothing."""
-        ...
-
-    async def write(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
-        """The answer of a method that writes."""
-        ...
-
-
-@dataclass(frozen=True)
-class Threads:
-    """Lanes without queues: each call has a thread."""
-
-    memory: Memory
-
-    async def read(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
-        """The answer of a method."""
-        return await run_sync(partial(method, *args, **given))
-
-    write = read
-
-
 @dataclass(frozen=True)
 class Calls:
     """Calls of one memory; each raises a `ToolError` with one line that carries no stored text."""
@@ -96,6 +68,11 @@ class Calls:
         view = View(datetime.now(UTC))
         with _for_the_model():
             return page([*before, *blocks_of(found, view)], view, newest_last=newest_last)
+
+
+def calls_of(ctx: Context[Calls, Any]) -> Calls:
+    """The calls of the server that a request reached."""
+    return ctx.request_context.lifespan_context
 
 
 def conversation_of(ctx: Context) -> str:

@@ -4,7 +4,7 @@ An id in an address is looked up, never a path.
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -23,7 +23,7 @@ from slowwave.schemas.results import TopicSummary
 MARKDOWN: Final = "text/markdown"
 
 
-def add_resources(server: MCPServer[Any], calls: Calls) -> None:
+def add_resources(server: MCPServer[Calls], calls: Calls) -> None:
     """Offer core memory, each memory and each topic."""
     memory = calls.memory
 
@@ -71,7 +71,7 @@ async def _topic(calls: Calls, names: set[str], project: str | None) -> TopicSum
         cursor = found.next_cursor
 
 
-def add_recall(server: MCPServer[Any], calls: Calls) -> None:
+def add_recall(server: MCPServer[Calls], calls: Calls) -> None:
     """Offer `/recall`."""
 
     @server.prompt(

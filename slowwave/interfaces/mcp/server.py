@@ -14,11 +14,12 @@ from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from slowwave.interfaces.mcp.calls import Calls, Lanes
+from slowwave.interfaces.http.lanes import Lanes
+from slowwave.interfaces.mcp.calls import Calls
 from slowwave.interfaces.mcp.consent import NOT_AGREED
-from slowwave.interfaces.mcp.read_tools import add_read_tools
+from slowwave.interfaces.mcp.read_tools import READ_TOOLS
 from slowwave.interfaces.mcp.resources import add_recall, add_resources
-from slowwave.interfaces.mcp.write_tools import add_write_tools
+from slowwave.interfaces.mcp.write_tools import WRITE_TOOLS
 from slowwave.schemas.refusals import plainly
 
 PATH: Final = "/mcp"
@@ -70,11 +71,10 @@ OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 """Names that other memory servers and our own answers have for an argument, and ours."""
 
 
-def build(lanes: Lanes) -> MCPServer[Any]:
+def build(lanes: Lanes) -> MCPServer[Calls]:
     """The server of the memory behind these lanes."""
-    server, calls = Server(), Calls(lanes)
-    add_read_tools(server, calls)
-    add_write_tools(server, calls)
+    calls = Calls(lanes)
+    server = Server(calls)
     add_resources(server, calls)
     add_recall(server, calls)
     return server
@@ -92,12 +92,18 @@ async def mounted(app: Starlette) -> AsyncIterator[ASGIApp]:
         yield served
 
 
-class Server(MCPServer[Any]):
+class Server(MCPServer[Calls]):
     """The SDK's server, which takes other names of arguments and refuses unknown ones, in one line each."""
 
-    def __init__(self) -> None:
+    def __init__(self, calls: Calls) -> None:
+        @asynccontextmanager
+        async def with_calls(_: MCPServer[Calls]) -> AsyncIterator[Calls]:
+            yield calls
+
         super().__init__(
             "slowwave",
+            tools=[*READ_TOOLS, *WRITE_TOOLS],
+            lifespan=with_calls,
             title="Slowwave memory",
             instructions=INSTRUCTIONS,
             version=metadata.version("slowwave"),

@@ -1,24 +1,22 @@
-"""How a tool is offered: its docstring is what a model reads of it, and it answers text alone."""
+"""How a tool is made of a typed function: its docstring is what a model reads of it, and it answers text alone."""
 
 from collections.abc import Callable
 from inspect import cleandoc
-from typing import Any, TypeVar
+from typing import Any
 
-from mcp.server import MCPServer
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
-
-Call = TypeVar("Call", bound=Callable[..., Any])
 
 
 def tool(
-    server: MCPServer[Any], title: str, hints: ToolAnnotations, *, meta: dict[str, Any] | None = None
-) -> Callable[[Call], Call]:
-    """Offer a typed function as a tool."""
+    title: str, hints: ToolAnnotations, *, meta: dict[str, Any] | None = None
+) -> Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a function."""
 
-    def offered(call: Call) -> Call:
+    def made(call: Callable[..., Any]) -> Tool:
         told = " ".join(cleandoc(call.__doc__ or "").split())
-        return server.tool(
-            title=title, description=told, annotations=hints, meta=meta, structured_output=False
-        )(call)
+        return Tool.from_function(
+            call, title=title, description=told, annotations=hints, meta=meta, structured_output=False
+        )
 
-    return offered
+    return made
