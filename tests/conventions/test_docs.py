@@ -11,11 +11,12 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from slowwave.entrypoints.mcp.asking import Caller
-from slowwave.entrypoints.mcp.server import mcp_server
+from slowwave.entrypoints.harness.events import EVENTS, Action
 from slowwave.ingest.redact.table import ROWS
-from slowwave.interfaces.hooks.events import EVENTS, Action
+from slowwave.interfaces.http.lanes import Lanes
+from slowwave.interfaces.mcp.server import build
 from slowwave.journal.catalogue import CATALOGUE
+from slowwave.memory import Memory
 from slowwave.schemas.tables import KEYS, TABLES, frame_schema
 from slowwave.settings.tree import Settings
 from tests.conventions.test_rooms import rooms_page
@@ -72,18 +73,18 @@ def rules() -> str:
 
 
 def hooks() -> str:
-    """A table of the events of each agent, by what is done at them."""
+    """A table of the events of each harness, by what is done at them."""
     names = get_args(Action)
-    rows = [f"| agent | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
-    for agent, events in EVENTS.items():
+    rows = [f"| harness | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    for harness, events in EVENTS.items():
         of_action = [[f"`{event}`" for event in events if events[event] == action] for action in names]
-        rows.append(f"| `{agent}` | {' | '.join(', '.join(found) for found in of_action)} |")
+        rows.append(f"| `{harness}` | {' | '.join(', '.join(found) for found in of_action)} |")
     return "\n".join(rows)
 
 
 def tools() -> str:
     """A table of every tool of the MCP server."""
-    server = mcp_server(lambda *_: None, lambda _: Caller())
+    server = build(Lanes(Memory("nowhere"), Path()))
     rows = [
         f"| `{tool.name}` | {_kind(tool.annotations)} | {str(tool.description).split('. ')[0].rstrip('.')} |"
         for tool in asyncio.run(server.list_tools())
@@ -105,7 +106,7 @@ PAGES = [
     ("events.md", "catalogue", catalogue),
     ("tables.md", "tables", tables),
     ("settings.md", "settings", settings),
-    ("agents.md", "hooks", hooks),
+    ("harnesses.md", "hooks", hooks),
 ]
 
 

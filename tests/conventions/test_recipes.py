@@ -120,24 +120,10 @@ async def dreams(ask: Ask) -> int:
 
 '''
 
-DREAMS_TOOL = '''class ToldDreams(Frozen):
-    """Dreams so far."""
-
-    count: int
-
-
-DREAMS: Final = Tool(
-    name="count_dreams",
-    title="Count dreams",
-    told="The number of dreams so far.",
-    hints=READ,
-    operation="dreams",
-    request=NothingAsked,
-    answer=int,
-    shaped=ToldDreams,
-    shape=lambda found: ToldDreams(count=found),
-    show=lambda told: f"{told.count} dreams",
-)
+DREAMS_TOOL = '''    @tool(server, "Count dreams", READ)
+    async def count_dreams() -> str:
+        """Count the dreams so far."""
+        return f"{await calls.read(memory.dreams)} dreams"
 
 '''
 
@@ -252,21 +238,20 @@ answer = [ran.exit_code, ran.stdout.strip()]
 import asyncio
 from fastapi.testclient import TestClient
 from mcp.client import Client
-from slowwave.entrypoints.mcp.asking import Caller, ask_memory
-from slowwave.entrypoints.mcp.server import mcp_server
 from slowwave.interfaces.http.app import create_app
+from slowwave.interfaces.mcp.server import build
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
 memory, key = Memory("nowhere"), "k" * 32
 app = create_app(memory, key=key, settings=load_settings("nowhere"))
 http = TestClient(app, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {key}"})
 async def tool():
-    async with Client(mcp_server(ask_memory(memory), lambda _: Caller())) as client:
+    async with Client(build(app.state.lanes)) as client:
         told = await client.call_tool("count_dreams", {})
-        return [told.content[0].text, told.structured_content]
-answer = [http.get("/v1/dreams").json(), *asyncio.run(tool())]
+        return told.content[0].text
+answer = [http.get("/v1/dreams").json(), asyncio.run(tool())]
 """,
-        [7, "7 dreams", {"count": 7}],
+        [7, "7 dreams"],
         {
             "slowwave/memory.py": (
                 before(
@@ -274,14 +259,11 @@ answer = [http.get("/v1/dreams").json(), *asyncio.run(tool())]
                     '    def dreams(self) -> int:\n        """Dreams so far."""\n        return 7\n\n',
                 ),
             ),
-            "slowwave/entrypoints/resident/client.py": (after('"contradictions", "quarantine",', ' "dreams",'),),
             "slowwave/interfaces/http/routes/read.py": (
                 before('@router.get("/weak")\n', DREAMS_ROUTE),
             ),
-            "slowwave/entrypoints/mcp/reading.py": (
-                before("TOOLS: Final = (SEARCH", DREAMS_TOOL),
-                ("TOOLS: Final = (SEARCH", "TOOLS: Final = (DREAMS, SEARCH"),
-                ("import Request, Text", "import Frozen, Request, Text"),
+            "slowwave/interfaces/mcp/read_tools.py": (
+                before('    @tool(server, "Memory statistics", READ)\n', DREAMS_TOOL),
             ),
         },
     ),

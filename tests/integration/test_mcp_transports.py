@@ -1,7 +1,9 @@
-"""The MCP server over its transports: streamable HTTP behind the server's key, and stdio in a process of its own."""
+"""The MCP server over its transports: HTTP behind the server's key, and stdio handed on to the home's server."""
 
 import asyncio
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,19 +12,20 @@ from typing import Any
 
 import httpx
 import httpx2
+import polars as pl
 import pytest
 from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitRequestFormParams, ElicitResult
 
-from slowwave.entrypoints.mcp.stdio import ask_home
-from slowwave.errors import NotFoundError
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
+from slowwave.interfaces.client import SERVER
+from slowwave.interfaces.http.lanes import Lanes
+from slowwave.interfaces.mcp import bridge
+from slowwave.interfaces.mcp.server import build
 from slowwave.memory import Memory
-from slowwave.schemas.results import Done, Remembered
-from slowwave.schemas.search import SearchResult
 from tests.integration.test_mcp import ERAS, disputed, text_of
 from tests.serving import serving
 
@@ -53,26 +56,27 @@ def over_http(served: httpx.Client, work: Work, era: str, **headers: str) -> Any
     return asyncio.run(run())
 
 
+async def told(client: Client, name: str, **given: Any) -> str:
+    done = await client.call_tool(name, given)
+    assert not done.is_error, text_of(done)
+    return text_of(done)
+
+
 async def a_day(client: Client) -> None:
-    """Remember, find, correct, cite, resolve, read core memory and erase, as an agent does."""
-    said = await client.call_tool("remember_fact", {"text": "The kiln runs at 1040 °C."})
-    assert not said.is_error, text_of(said)
-    cell_id = said.structured_content["cell_id"]
-    assert "1040" in text_of(await client.call_tool("search_memory", {"query": "kiln"}))
-    done = await client.call_tool("correct_fact", {"cell_id": cell_id, "text": "The kiln runs at 1060 °C."})
-    assert done.structured_content["replaced"] == [cell_id]
-    cited = await client.call_tool("cite", {"cell_ids": [done.structured_content["cell_id"]]})
-    assert not cited.is_error
-    (open_one,) = (await client.call_tool("contradictions", {})).structured_content["contradictions"]
-    ended = {"contradiction_id": open_one["contradiction_id"], "resolution": "b_wins"}
-    assert (await client.call_tool("resolve_contradiction", ended)).structured_content[
-        "winner_id"
-    ] == "bbbbbb1"
+    """Remember, find, correct, cite, resolve, read core memory and erase, as an agent does by what it is shown."""
+    first = (await told(client, "remember_fact", text="The kiln runs at 1040 °C.")).split()[-1].strip(".")
+    assert f"id {first} | " in await told(client, "search_memory", query="kiln")
+    done = await told(client, "correct_fact", cell_id=first, text="The kiln runs at 1060 °C.")
+    assert f", replaces {first}\n" in done
+    second = done.split()[2].strip(",")
+    await told(client, "cite", cell_ids=[second])
+    name = (await told(client, "contradictions")).partition("--- Contradiction ")[2].split()[0]
+    ended = await told(client, "resolve_contradiction", contradiction_id=name, resolution="b_wins")
+    assert "bbbbbb1 is current." in ended
     core = await client.read_resource("slowwave://core")
     assert core.contents[0].text == "No core memory yet."
-    gone = await client.call_tool("erase_fact", {"cell_id": done.structured_content["cell_id"]})
-    assert "none is there" in text_of(gone)
-    assert "1060" not in text_of(await client.call_tool("search_memory", {"query": "kiln"}))
+    assert "none is there" in await told(client, "erase_fact", cell_id=second)
+    assert "1060" not in await told(client, "search_memory", query="kiln")
 
 
 @pytest.mark.parametrize("era", ERAS.values(), ids=ERAS)
@@ -88,7 +92,7 @@ def test_over_http_uses_are_counted_in_the_conversation_that_the_client_names(tm
     with serving(home) as served:
 
         async def search(client: Client) -> None:
-            assert "1040" in text_of(await client.call_tool("search_memory", {"query": "kiln"}))
+            assert "1040" in await told(client, "search_memory", query="kiln")
 
         over_http(served, search, "auto", **{"X-Slowwave-Conversation": "conversation-9"})
         over_http(served, search, "legacy")
@@ -113,21 +117,102 @@ def over_stdio(home: Path, work: Work, era: str) -> Any:
     known = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
 
     async def run() -> Any:
-        async with Client(known, mode=era, elicitation_callback=agreed) as client:
-            return await work(client)
+        try:
+            async with Client(known, mode=era, elicitation_callback=agreed) as client:
+                return await work(client)
+        finally:
+            end(servers(home))
 
     return asyncio.run(run())
 
 
+def servers(home: Path) -> list[int]:
+    """The processes of this home's server."""
+    return processes(SERVER.encode() + b"\0" + bytes(home.resolve()))
+
+
+def processes(words: bytes) -> list[int]:
+    found = []
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found += [int(line.parent.name)] if words in line.read_bytes() else []
+        except OSError:  # it ended meanwhile
+            continue
+    return found
+
+
+def end(ids: list[int]) -> None:
+    for process in ids:
+        os.kill(process, signal.SIGKILL)
+    for process in ids:
+        while Path(f"/proc/{process}/cmdline").exists() and Path(f"/proc/{process}/cmdline").read_bytes():
+            pass
+
+
 @pytest.mark.processes
-def test_where_nothing_runs_each_call_has_a_process_of_its_own_with_its_result_or_its_error(tmp_path: Path):
-    away = ask_home(str(tmp_path / "home"))
+@pytest.mark.parametrize("era", ERAS.values(), ids=ERAS)
+def test_over_stdio_a_client_starts_the_server_and_outlives_it(tmp_path: Path, era: str):
+    home = disputed(tmp_path / "home")
 
-    def ask(operation: str, arguments: dict[str, Any], answer: type) -> Any:
-        return asyncio.run(away(operation, arguments, answer))
+    async def two_days(client: Client) -> None:
+        await a_day(client)
+        (server,) = servers(home)
+        end([server])
+        assert "6432" in await told(client, "search_memory", query="staging")
+        await told(client, "confirm_fact", cell_id="bbbbbb1")  # the user can still be asked
+        assert servers(home) != [server]
 
-    said = ask("remember", {"text": "The kiln runs at 1040 °C.", "origin": "agent"}, Remembered)
-    (found,) = ask("search", {"query": "kiln"}, SearchResult).cells
-    assert (found.cell_id, found.origin) == (said.cell_id, "agent")
-    with pytest.raises(NotFoundError, match="there is no memory"):
-        ask("confirm", {"cell_id": "abcdef1"}, Done)
+    over_stdio(home, two_days, era)
+
+
+@pytest.mark.processes
+def test_the_process_of_a_client_holds_no_store_and_names_its_conversation_and_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home = tmp_path / "home"
+    folder = tmp_path / "kettle ü" / "src"
+    (folder.parent / ".git").mkdir(parents=True)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(folder))
+
+    async def look(client: Client) -> str:
+        await told(client, "remember_fact", text="The kiln runs at 1040 °C.")
+        await told(
+            client, "cite", ids=[(await told(client, "search_memory", query="kiln")).partition("id ")[2][:8]]
+        )
+        (bridge,) = processes(b"slowwave\0mcp\0--home\0" + bytes(home))
+        return Path(f"/proc/{bridge}/maps").read_text()
+
+    loaded = over_stdio(home, look, "auto")
+    assert "pydantic_core" in loaded
+    assert not [name for name in ("polars", "lancedb", "pyarrow") if name in loaded]
+    with Memory(home) as memory:
+        (cell,) = memory.cells().cells
+        assert cell.project_id.startswith("kettle"), "the repository in which the client works"
+    cited = open_home(home).journal.scan().events.filter(pl.col("kind") == "usage.recorded")
+    assert '"context":"mcp-' in cited["payload"][0].replace(" ", "")
+
+
+@pytest.mark.processes
+def test_where_the_server_does_not_start_the_client_is_told_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def ended(_: Path) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen([sys.executable, "-c", ""])
+        process.wait()
+        return process
+
+    monkeypatch.setattr(bridge, "start_server", ended)
+    monkeypatch.setattr(bridge, "OTHERS_START_SECONDS", 0.1)
+
+    async def ask() -> httpx2.Response:
+        async with httpx2.AsyncClient(transport=bridge._HomeServer(tmp_path)) as http:
+            return await http.post("http://slowwave/mcp", json={"method": "tools/list"})
+
+    refused = asyncio.run(ask()).json()["error"]["message"]
+    assert refused == "the server of this memory does not start: `slowwave doctor` says why"
+
+
+def test_the_bridge_knows_every_tool_that_writes(tmp_path: Path):
+    with Memory(tmp_path / "home") as memory:
+        tools = asyncio.run(build(Lanes(memory, tmp_path)).list_tools())
+    assert {tool.name for tool in tools if not tool.annotations.read_only_hint} == bridge.WRITE_TOOLS

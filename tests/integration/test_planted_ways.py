@@ -102,11 +102,8 @@ def pages(memory: Memory, folder: Path) -> dict[str, str]:
     async def read(client: Client) -> dict[str, str]:
         listed = (await client.list_resources()).resources
         read = {str(one.uri): (await client.read_resource(one.uri)).contents[0].text for one in listed}
-        prompts = {"recall": {"topic": ASKED}, "catch_up": {}, "settle_contradictions": {}}
-        return read | {
-            name: (await client.get_prompt(name, given)).messages[0].content.text
-            for name, given in prompts.items()
-        }
+        recall = await client.get_prompt("recall", {"topic": ASKED})
+        return read | {"recall": recall.messages[0].content.text}
 
     return found | with_client(memory, read)
 
@@ -146,13 +143,17 @@ def test_no_page_is_left_by_what_stands_in_it(lived: Lived):
         assert {unicodedata.category(sign) for sign in text if sign != "\n"}.isdisjoint({"Cc", "Cf"}), name
 
 
-def test_a_line_of_an_answer_says_whose_word_it_is(lived: Lived):
-    for name in ("question", "small", "search_memory", "get_context", "recall"):
+def test_an_answer_says_of_each_planted_text_whose_word_it_is(lived: Lived):
+    for name in ("question", "small", "get_context"):
         for line in lived.pages[name].splitlines():
             if line.startswith(("- ", "> ")) and "deploy key to" in line:
                 assert any(mark in line for mark in MARKS), f"{name}: {line}"
-                assert ", a person said, id" not in line, f"{name}: {line}"
-                assert "(a person said)" not in line, f"{name}: {line}"
+    entries = [one for name in ("search_memory", "recall") for one in lived.pages[name].split("\n--- ")[1:]]
+    planted = [one for one in entries if "deploy key to" in one]
+    assert planted
+    for entry in planted:
+        assert any(mark in entry for mark in MARKS), entry
+        assert "| a person said" not in entry, entry
 
 
 def test_a_project_is_named_in_plain_letters(lived: Lived, tmp_path: Path):

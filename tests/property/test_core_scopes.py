@@ -15,12 +15,11 @@ import pytest
 from mcp.client import Client
 
 from slowwave import Memory
-from slowwave.entrypoints.mcp.asking import Caller, ask_memory
-from slowwave.entrypoints.mcp.resources import CORE
-from slowwave.entrypoints.mcp.server import mcp_server
 from slowwave.home.core_file import write_core_file
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
+from slowwave.interfaces.http.lanes import Lanes
+from slowwave.interfaces.mcp.server import build
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.search import Scope
 from tests.property.test_search_scopes import visible
@@ -40,8 +39,8 @@ def marks(text: str) -> set[tuple[str, str, str]]:
 
 async def resource(memory: Memory) -> str:
     """Core memory as an agent reads it over MCP."""
-    async with Client(mcp_server(ask_memory(memory), lambda _: Caller("s"))) as client:
-        return str((await client.read_resource(CORE)).contents[0].text)
+    async with Client(build(Lanes(memory, Path()))) as client:
+        return str((await client.read_resource("slowwave://core")).contents[0].text)
 
 
 def owned_settings(home: Path, user: str, project: str) -> None:

@@ -50,6 +50,6 @@ class McpMount:
 
 
 def _imported() -> Any:
-    from slowwave.entrypoints.mcp.http import mounted
+    from slowwave.interfaces.mcp.server import mounted
 
     return mounted

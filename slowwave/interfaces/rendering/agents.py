@@ -56,7 +56,7 @@ def page(blocks: Sequence[Block], view: View, *, newest_last: bool = False) -> s
     What was found or done stands before the fence, in our own words. A page that is fenced already stays as it is.
     """
     openings = [page_line(for_agents(block.text)) for block in blocks if isinstance(block, Opening)]
-    notes = [f"({_data(for_agents(block.text))})" for block in blocks if isinstance(block, Note)]
+    notes = [f"({one_line(for_agents(block.text))})" for block in blocks if isinstance(block, Note)]
     fenced = [block for block in blocks if isinstance(block, Page) and block.is_fenced]
     if fenced:
         return "\n".join([*openings, *(_fitted_page(block.text) for block in fenced), *notes])
@@ -82,19 +82,19 @@ def _parts(block: Block) -> Iterator[list[str]]:
         case Entry():
             yield [one for part in block.blocks for lines in _parts(part) for one in lines]
         case Heading():
-            yield [f"--- {_data(block.text)} ---"]
+            yield [f"--- {one_line(block.text)} ---"]
         case Line():
-            yield ["  " * block.indent + _data("".join(span.text for span in block.spans))]
+            yield ["  " * block.indent + one_line("".join(span.text for span in block.spans))]
         case Quote():
-            yield [f"> {_data(''.join(span.text for span in block.spans), QUOTE_CHARACTERS)}"]
+            yield [f"> {one_line(''.join(span.text for span in block.spans), QUOTE_CHARACTERS)}"]
         case Table():
             yield [" | ".join(block.columns)]
-            yield from ([_data(" | ".join(row))] for row in block.rows)
+            yield from ([one_line(" | ".join(row))] for row in block.rows)
         case Page():
-            yield from ([_data(one.lstrip("#"))] for one in block.text.splitlines() if one)
+            yield from ([one_line(one.lstrip("#"))] for one in block.text.splitlines() if one)
 
 
-def _data(text: str, most: int = LINE_CHARACTERS) -> str:
+def one_line(text: str, most: int = LINE_CHARACTERS) -> str:
     """Stored text as one line that is nothing but data; of a very long one only what can be shown is cleaned."""
     return clipped(page_line(text[: 4 * most]), most)
 

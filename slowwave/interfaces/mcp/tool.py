@@ -1,0 +1,22 @@
+"""How a tool is made of a typed function: its docstring is what a model reads of it, and it answers text alone."""
+
+from collections.abc import Callable
+from inspect import cleandoc
+from typing import Any
+
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import ToolAnnotations
+
+
+def tool(
+    title: str, hints: ToolAnnotations, *, meta: dict[str, Any] | None = None
+) -> Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a function."""
+
+    def made(call: Callable[..., Any]) -> Tool:
+        told = " ".join(cleandoc(call.__doc__ or "").split())
+        return Tool.from_function(
+            call, title=title, description=told, annotations=hints, meta=meta, structured_output=False
+        )
+
+    return made
