@@ -141,7 +141,8 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
         name="kiln", notes=["one note"],
         entities=[
             made(EntityPage, name="Kiln", aliases=["the oven"], needs_review=True,
-                 neighbours=[made(Neighbour, name="Mara")], facts=[made(Fact, history=[FORMER], has_open_contradiction=True)], lately=[EVENT])
+                 neighbours=[made(Neighbour, name="Mara")], lately=[EVENT],
+                 facts=[made(Fact, history=[FORMER], has_open_contradiction=True)])
         ],
     ),
     "timeline": Timeline(

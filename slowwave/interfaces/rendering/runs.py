@@ -28,13 +28,16 @@ DRY: Final = "A dry run: nothing was changed."
 
 def report(found: StageReport | NightReport, view: View) -> list[Block]:
     """A run: its story, numbers a stage, what was left out and why, notes, some examples."""
-    is_night = isinstance(found, NightReport)
-    stages = found.stages if is_night else [found]
+    night = found if isinstance(found, NightReport) else None
+    stages = found.stages if isinstance(found, NightReport) else [found]
     shown = [
-        one for stage in stages if not stage.is_skipped or stage.notes for one in _stage(stage, is_night)
+        one
+        for stage in stages
+        if not stage.is_skipped or stage.notes
+        for one in _stage(stage, has_title=night is not None)
     ]
     return [
-        *(_story(found) if is_night else []),
+        *(_story(night) if night else []),
         _table(stages),
         *shown,
         Opening(f"Spent: {spent(found.ledger)}."),
@@ -72,7 +75,7 @@ def _row(stage: StageReport) -> tuple[str, ...]:
     )
 
 
-def _stage(stage: StageReport, has_title: bool) -> list[Block]:
+def _stage(stage: StageReport, *, has_title: bool) -> list[Block]:
     from slowwave.journal.catalogue import title_of  # with it comes Polars, which a search does not need
 
     changed = {title_of(name): count for name, count in stage.counts.items()}
