@@ -70,9 +70,10 @@ class Calls:
             return page([*before, *blocks_of(found, view)], view, newest_last=newest_last)
 
 
-def calls_of(ctx: Context[Calls, Any]) -> Calls:
+def calls_of(ctx: Context[Any, Any]) -> Calls:
     """The calls of the server that a request reached."""
-    return ctx.request_context.lifespan_context
+    found: Calls = ctx.request_context.lifespan_context
+    return found
 
 
 def conversation_of(ctx: Context) -> str:

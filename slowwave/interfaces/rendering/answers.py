@@ -230,7 +230,7 @@ def context(found: Context, view: View) -> list[Block]:
     )  # a route has other names for the same
     if not text:
         said = [f"{one} {FIRST_STEPS}" if one.startswith("No memory yet") else one for one in found.notes]
-        return notes(said or ["Nothing in memory is relevant and new here."])
+        return [*notes(said or ["Nothing in memory is relevant and new here."])]
     tokens = getattr(found, "token_count", None) or getattr(found, "tokens", 0)
     return [
         Page(text, is_fenced=True),
