@@ -1,7 +1,7 @@
 """Reports of stages, nights, flows and exports as blocks."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from slowwave.interfaces.rendering.blocks import Block, Heading, Line, Opening, Span, Table, line, notes
 from slowwave.interfaces.rendering.view import View
@@ -17,10 +17,7 @@ from slowwave.schemas.report import (
     several_memories,
     spent,
 )
-
-if TYPE_CHECKING:
-    from slowwave.interfaces.http.routes.flows import Consolidated
-    from slowwave.interfaces.http.runs import FlowRun
+from slowwave.schemas.runs import Consolidated, FlowRun
 
 EXAMPLES: Final = 8
 DRY: Final = "A dry run: nothing was changed."
@@ -91,7 +88,7 @@ def _stage(stage: StageReport, *, has_title: bool) -> list[Block]:
 # Runs that a server started
 
 
-def run(found: "FlowRun", view: View) -> list[Block]:
+def run(found: FlowRun, view: View) -> list[Block]:
     """A run with its state; with its report once it is done, or the error that ended it."""
     failure = [line(f"{found.failure.type}: {found.failure.detail}")] if found.failure else []
     done = report(found.report, view) if found.report else []
@@ -102,7 +99,7 @@ def run(found: "FlowRun", view: View) -> list[Block]:
     ]
 
 
-def run_list(found: Sequence["FlowRun"], view: View) -> list[Block]:
+def run_list(found: Sequence[FlowRun], view: View) -> list[Block]:
     """Runs, newest first."""
     if not found:
         return [Opening("No run was started here yet.")]
@@ -110,7 +107,7 @@ def run_list(found: Sequence["FlowRun"], view: View) -> list[Block]:
     return [Table(("run", "flow", "state", "started"), rows)]
 
 
-def consolidated(found: "Consolidated", view: View) -> list[Block]:
+def consolidated(found: Consolidated, view: View) -> list[Block]:
     """A night by hand in four numbers."""
     if found.state == "running":
         return [Opening(f"Night {found.run_id} is running: ask for the run again in a moment.")]
