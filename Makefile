@@ -77,7 +77,7 @@ run: $(RUNS) ## the main job on the sample conversations: one night with recorde
 demo: $(RUNS) ## the same night as a longer tour of what the memory became
 	$(BIN)/python benchmarks/demo.py --tour
 
-ui: $(RUNS) ## Prefect's pages with a worker and all deployments
+ui: $(RUNS) ## Prefect's pages with all deployments and the schedule
 	$(BIN)/slowwave ui
 
 # What takes long or touches more than its own process carries one of these marks (pyproject.toml explains them).
@@ -112,7 +112,7 @@ bench: $(WORKS) ## speed and quality measurements
 	$(BIN)/python benchmarks/hooks.py
 	$(BIN)/python benchmarks/server.py
 
-COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --group build \
+COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --group build --extra onnx \
 	--custom-compile-command "make lock" --quiet pyproject.toml
 
 lock: ## resolve the dependencies of pyproject.toml into both locks again (needs uv)

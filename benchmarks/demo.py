@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import polars as pl
 from rich.rule import Rule
 from rich.text import Text
 
@@ -20,10 +21,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.replay import LOOPBACK, MODEL, replaying  # noqa: E402
-from slowwave.entrypoints.prefect_ui.runs import Parameters, run_plain  # noqa: E402
+from flows.running import Parameters, run_flow  # noqa: E402
 from slowwave.entrypoints.show.answer import show_answer  # noqa: E402
 from slowwave.entrypoints.show.report import show_report  # noqa: E402
-from slowwave.entrypoints.show.terminal import flat, results, show_error, tell, visible  # noqa: E402
+from slowwave.entrypoints.show.terminal import flat, progress_bars, results, show_error, tell, visible  # noqa: E402
 from slowwave.errors import ConfigError, InputError, NotFoundError, SlowwaveError  # noqa: E402
 from slowwave.memory import Memory  # noqa: E402
 from slowwave.schemas.report import NightReport, StageReport, several_memories  # noqa: E402
@@ -117,7 +118,8 @@ def _night(home: Path, samples: Path, sources: list[Path]) -> StageReport | Nigh
         path.write_text(RECORDED.format(base_url=replay.base_url, model=MODEL) + KEPT, encoding="utf-8")
         parameters: Parameters = {"sources": [str(source) for source in sources], "force": True}
         try:
-            report = run_plain("nightly", str(home), parameters)
+            with progress_bars():
+                report = run_flow("nightly", str(home), parameters, api=None)
         except ConfigError as error:
             raise replay.problem() or error from error
         if problem := replay.problem():
@@ -158,7 +160,7 @@ def _title(text: str) -> None:
 
 
 def _show_what_it_made(memory: Memory) -> None:
-    topics, replaced = memory.topics(limit=SHOWN), memory.replacements()
+    topics, replaced = memory.topics(limit=SHOWN), _replaced(memory)
     _title(f"Topics that it found: {topics.total}")
     for topic in topics.topics:
         head = (flat(topic.name), "bold")
@@ -168,15 +170,30 @@ def _show_what_it_made(memory: Memory) -> None:
                 f" ({several_memories(topic.cell_count)})\n  {flat(topic.summary or '(no summary yet)')}",
             )
         )
-    _title(f"Superseded: {several_memories(len(replaced))} that no longer hold")
-    for one in replaced[:SHOWN]:
-        line = (f"\n  {flat(one.timeline)}" if one.timeline else "", "dim")
-        results().print(Text.assemble((f"- {flat(one.old)}\n", "strike dim"), f"+ {flat(one.new)}", line))
+    _title(f"Superseded: {several_memories(replaced.height)} that no longer hold")
+    for old, new, timeline in replaced.head(SHOWN).iter_rows():
+        line = (f"\n  {flat(timeline)}" if timeline else "", "dim")
+        results().print(Text.assemble((f"- {flat(old)}\n", "strike dim"), f"+ {flat(new)}", line))
     _show_contradictions(memory.contradictions())
     _title("Core memory: MEMORY.md, always in the agent's prompt")
     lines = (memory.core() or "(empty)").splitlines()
     more = f"\n... and {len(lines) - CORE_LINES} more lines" if len(lines) > CORE_LINES else ""
     results().print(Text(visible("\n".join(lines[:CORE_LINES])) + more))
+
+
+def _replaced(memory: Memory) -> pl.DataFrame:
+    """Texts of memories that another one superseded in other words, the other's text and timeline; oldest first."""
+    cells = memory.frame(
+        "cells", columns=["cell_id", "content", "summary", "status", "superseded_by", "event_time"]
+    )
+    new = cells.select("cell_id", new="content", timeline="summary")
+    return (
+        cells.filter(pl.col("status") == "superseded")
+        .join(new, left_on="superseded_by", right_on="cell_id", how="inner")
+        .filter(pl.col("content") != pl.col("new"))
+        .sort("event_time", "content")
+        .select("content", "new", "timeline")
+    )
 
 
 def _show_contradictions(found: list[Dispute]) -> None:

@@ -13,23 +13,14 @@ import polars as pl
 from pydantic import Field
 
 from benchmarks.question_sets import Conversation
+from benchmarks.ways import RANK_CONSTANT, by_shares, compared, find, list_names
 from slowwave.home.stage import Stage
 from slowwave.home.vector_space import compute_vectors
 from slowwave.home.workspace import Workspace, open_workspace
 from slowwave.journal.new_cells import new_cells
 from slowwave.language.query_words import QUERY_WORDS
 from slowwave.language.tokens import count_tokens
-from slowwave.measure import (
-    EVERY,
-    RANK_CONSTANT,
-    by_shares,
-    compared,
-    figures_by,
-    find,
-    list_names,
-    recall_table,
-    wanted_turns,
-)
+from slowwave.measure import EVERY, figures_by, recall_table, wanted_turns
 from slowwave.recall.reader import Reader
 from slowwave.recall.turns import LIST_ROWS
 from slowwave.recording.ingest import ingest_sources
@@ -87,7 +78,7 @@ PARAMETERS = {name: Parameter(value=value, meaning=meaning) for name, value, mea
 
 @dataclass(frozen=True)
 class Asked:
-    """A conversation's `found` and `wanted` (`slowwave/measure.py`), and the tokens of each answer."""
+    """A conversation's `found` (`benchmarks/ways.py`), `wanted` (`slowwave/measure.py`) and tokens of each answer."""
 
     found: pl.DataFrame
     wanted: pl.DataFrame

@@ -123,6 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--paraphrases", type=Path, help="folder of memories and questions in other words")
     parser.add_argument("--embedder-url", help="an OpenAI-compatible server instead of the embedded model")
     parser.add_argument("--embedder-model", default="", help="its model")
+    parser.add_argument("--embedder-folder", help="an ONNX model's folder instead of the embedded model")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     options = parser.parse_args(arguments)
     if options.world is None and options.paraphrases is None:
@@ -140,7 +141,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def embedding(options: argparse.Namespace) -> dict[str, str]:
-    """Settings of the embedder: the embedded model, or a named server's."""
+    """Settings of the embedder: the embedded model, a folder's or a named server's."""
+    if options.embedder_folder:
+        return {"provider": "onnx", "folder": options.embedder_folder}
     if not options.embedder_url:
         return {"provider": "wordllama"}
     named = {"base_url": options.embedder_url, "model": options.embedder_model}

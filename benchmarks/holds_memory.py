@@ -39,7 +39,7 @@ NO_MEMORY = re.compile(
 """Lines of a page that are a fence, a heading or its introduction."""
 
 
-def use_settings(folder: Path, **embedding: str) -> None:
+def use_settings(folder: Path, /, **embedding: str) -> None:
     """The same settings whatever the machine has: no language model, and this embedder."""
     hide_settings()
     own = {f"SLOWWAVE_EMBEDDING__{name.upper()}": value for name, value in embedding.items()}
@@ -51,7 +51,7 @@ def make_home(world: World, folder: Path, *, journal: Path | None = None) -> Pat
     home = folder / "home"
     home.mkdir(parents=True)
     if journal is not None:
-        from slowwave.entrypoints.prefect_ui.runs import run_plain
+        from flows.running import run_plain
 
         unpack_journal(journal, home / "journal")
         run_plain("rebuild", str(home))

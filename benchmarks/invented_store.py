@@ -19,7 +19,6 @@ from slowwave.journal.changes import collapse
 from slowwave.journal.fold import fold
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.schemas.identity import content_hashes, stable_ids
-from slowwave.settings.tree import Settings
 from slowwave.store import Store, create_store
 
 SEED = 20_261_120
@@ -275,10 +274,7 @@ def build(folder: Path, *, cells: int, turns: int, dims: int) -> Store:
             made["cell_id"],
             vectors_of(world, topics_of(rows, len(world.centres)), seed=rows.start * 2),
         )
-    settings = Settings(home=folder)
-    store.optimize(
-        vector_index_rows=settings.store.vector_index_rows, keep_versions=timedelta(milliseconds=1)
-    )
+    store.optimize(keep_versions=timedelta(milliseconds=1))
     store.make_current()
     return store
 

@@ -66,9 +66,7 @@ def grow_store(home: Path, *, cells: int) -> dict[str, Any]:
                 vectors = embedder.embed_documents(part["text"].to_list()).vectors
                 store.put_vectors(table, part.select(part.columns[0], vector=pl.Series(vectors)))
         workspace.refresh_vectors()
-        store.optimize(
-            vector_index_rows=workspace.settings.store.vector_index_rows, keep_versions=timedelta(hours=24)
-        )
+        store.optimize(keep_versions=timedelta(hours=24))
     write_sessions(home / "settling", turns=40, topics=cells // TOPIC_CELLS, label="settling")
     run_night(home, home / "settling")
     tables = ("turns", "chunks", "cells", "topics", "usage", "judgements")

@@ -51,10 +51,12 @@ def tell(conversation: Conversation, place: int) -> None:
     print(f"{place + 1}: {conversation.name}, {count} questions asked", file=sys.stderr)
 
 
-def use_embedder(folder: Path, provider: str) -> None:
-    """The same embedder whatever servers and settings the machine has."""
+def use_embedder(folder: Path, provider: str, model: Path | None) -> None:
+    """The same embedder whatever servers and settings the machine has: the provider's, or the folder `model`."""
     hide_settings()
-    os.environ.update({"SLOWWAVE_EMBEDDING__PROVIDER": provider, "PREFECT_HOME": str(folder / "prefect")})
+    named = {"PROVIDER": "onnx", "FOLDER": str(model)} if model else {"PROVIDER": provider}
+    os.environ.update({f"SLOWWAVE_EMBEDDING__{name}": value for name, value in named.items()})
+    os.environ["PREFECT_HOME"] = str(folder / "prefect")
 
 
 def as_json(found: SetEvaluation) -> dict[str, Any]:
@@ -108,12 +110,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="whether the set's own memories (LoCoMo's observations) are stored as well",
     )
     parser.add_argument("--embedder", choices=("wordllama", "ollama", "none"), default="wordllama")
+    parser.add_argument("--embedder-folder", type=Path, help="an ONNX model's folder instead of --embedder")
     parser.add_argument("--folder", type=Path, help="keep the homes here for the next run")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="slowwave-quality-") as temporary:
         folder: Path = options.folder or Path(temporary)
-        use_embedder(folder, options.embedder)
+        use_embedder(folder, options.embedder, options.embedder_folder)
         try:
             found = measure(options.file, folder, has_memories=options.cells == "observations")
         except SlowwaveError as error:

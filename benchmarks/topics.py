@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from slowwave.errors import SlowwaveError
 from slowwave.home.centroids import centroids
+from slowwave.home.vector_space import FIT_COMPONENTS
 from slowwave.language.intents import EXEMPLARS
 from slowwave.models.embed.choice import open_embedder
 from slowwave.models.embed.profiles import centred_profile
@@ -179,9 +180,8 @@ def best(
 
 def centred(embedder: Embedder, texts: Sequence[str]) -> Embedder:
     """The embedder without the common directions of these texts, as a home of them has it."""
-    settings = EmbeddingSettings()
     made = embedder.embed_documents(texts).vectors
-    directions = fit_directions(made, components=settings.centring_components)
+    directions = fit_directions(made, components=FIT_COMPONENTS)
     name = space_id_of(embedder.embedder_id, encode_directions(directions))
     questions = embedder.embed_queries([text for texts in EXEMPLARS.values() for text in texts]).vectors
     asked, stored = (unit_without_common(rows, directions)[0] for rows in (questions, made))
@@ -189,11 +189,15 @@ def centred(embedder: Embedder, texts: Sequence[str]) -> Embedder:
     return CentredEmbedder(name, centred_profile(embedder.profile), noise, embedder, directions)
 
 
-def reachable(measured: Measured) -> list[Embedder]:
-    """The embedders that answer, and again those that homes centre; why others are missing goes to the notes."""
+def reachable(measured: Measured, folder: Path | None) -> list[Embedder]:
+    """The embedders that answer, and again those that homes centre; why others are missing goes to the notes.
+
+    `folder` is that of an ONNX model, or null.
+    """
     found = []
     asked = [
         EmbeddingSettings(provider="wordllama"),
+        EmbeddingSettings(provider="onnx", folder=folder),
         EmbeddingSettings(provider="ollama", transport_retries=0),
         EmbeddingSettings(provider="openai", model="text-embedding-3-small", transport_retries=0),
     ]
@@ -203,8 +207,7 @@ def reachable(measured: Measured) -> list[Embedder]:
             if embedder is not None:
                 embedder.embed_query("is anyone there")
                 found.append(embedder)
-                if settings.centring:
-                    found.append(centred(embedder, measured.texts))
+                found.append(centred(embedder, measured.texts))
         except SlowwaveError as error:
             measured.notes.append(f"{settings.provider}: not measured ({error})")
     return found
@@ -244,6 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--data", type=Path, default=DATA, help="CSV with text, intent and domain")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--embedder-folder", type=Path, help="measure the ONNX model in this folder as well")
     parser.add_argument("--groups", type=Path, help="CSV with a reader's group of each cell_id or text")
     parser.add_argument("--home", type=Path, help="with --groups: the home whose topics are measured")
     parser.add_argument(
@@ -259,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 1
     measured = Measured(pl.read_csv(options.data))
-    for embedder in reachable(measured):
+    for embedder in reachable(measured, options.embedder_folder):
         measure_embedder(measured, embedder)
     if options.json:
         lines = [asdict(line) for line in measured.lines]

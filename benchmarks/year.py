@@ -37,9 +37,6 @@ MONTH = 30
 SETTINGS = """\
 [embedding]
 provider = "wordllama"
-
-[store]
-keep_versions_hours = 0.001 # a day lasts a few seconds here
 """
 
 

@@ -1,1 +1,1 @@
-"""The stories of the night, one verb a file; each runs alone from Prefect's page."""
+"""Prefect flows, one stage per file; each can be run alone from Prefect's pages."""

@@ -36,7 +36,7 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
             for page in find_pages(run.reader, cells):
                 topics = find_topics(run.reader)
                 shown = find_nearest_topics(run.reader, page, topics)
-                filed = ask_groups(run.model, page, shown, topics, run.settings.topics)
+                filed = ask_groups(run.model, page, shown, topics)
                 commit(run, plan_filed(page, filed, otherwise="filed without the model"))
                 cells = left_over(cells, filed)
                 embed_missing(run)  # the centroids by which the next page and the rest are placed
@@ -47,8 +47,7 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
         commit(run, plan_merges(run.reader, find_topics(run.reader)))
         for topic in find_oversize(run.reader, find_topics(run.reader)):
             members, topics = find_members(run.reader, topic), find_topics(run.reader)
-            model, settings = run.model, run.settings.topics
-            parts = ask_parts(model, members, topics, settings) if model is not None else None
+            parts = ask_parts(run.model, members, topics) if run.model is not None else None
             if parts is None:
                 parts = halve(run.reader, members, topics, topic)
             commit(run, plan_split(run.reader, topic, parts))

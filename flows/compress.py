@@ -26,7 +26,7 @@ def compress(home: str = "", dry_run: bool = False) -> StageReport:
         commit(run, plan_orphans(run.reader, sessions))
         due = find_due_sessions(run.reader, sessions, has_model=run.model is not None)
         commit(run, plan_waiting(due))
-        for batch in split_due(due, run.settings.episodes.batch):
+        for batch in split_due(due):
             turns, cells = find_turns(run.reader, batch), find_cells(run.reader, batch)
             if run.model is None:
                 texts = extract_episodes(run.reader, turns)

@@ -32,7 +32,7 @@ def consolidate(home: str = "", dry_run: bool = False) -> StageReport:
             if run.model is None:
                 summaries = extract_summaries(run.reader, topics, cells)
             else:
-                summaries = ask_summaries(run.model, topics, cells, run.settings.summaries)
+                summaries = ask_summaries(run.model, topics, cells)
             commit(run, plan_summaries(topics, summaries))
         embed_missing(run)
     return run.report

@@ -35,9 +35,9 @@ def link(home: str = "", dry_run: bool = False) -> StageReport:
             naming = find_cells_of_entities(run.reader, due)
             commit(run, plan_profiles(due, naming, ask_profiles(run.model, due, naming)))
             cells = find_linked_cells(run.reader)
-            pages = choose_cause_pages(cells, run.settings.graph)
-            causes = ask_causes(run.model, pages, run.settings.graph)
-            commit(run, plan_causes(cells, pages, causes, run.settings.graph))
+            pages = choose_cause_pages(cells)
+            causes = ask_causes(run.model, pages)
+            commit(run, plan_causes(cells, pages, causes))
         if not run.report.counts:
             run.skip("every memory has its place in the graph")
         embed_missing(run)

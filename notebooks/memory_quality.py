@@ -1,6 +1,6 @@
-"""The content of a memory, what is found in it and what is missed. Reads the store and nothing else.
+"""An analyst's questions about one memory: staleness, forgetting, contradictions, nights, use. Reads and writes nothing.
 
-make notebook, or: .venv/bin/marimo run notebooks/memory_quality.py -- --home HOME --questions FILE
+make notebook, or: .venv/bin/marimo run notebooks/memory_quality.py -- --home HOME
 """
 
 import marimo
@@ -9,90 +9,20 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="Memory quality")
 
 with app.setup:
-    from datetime import UTC, datetime
-    from pathlib import Path
-    from typing import NamedTuple
+    from datetime import UTC, datetime, timedelta
 
     import altair as alt
     import marimo as mo
     import polars as pl
-    from markupsafe import Markup, escape
+    import polars.selectors as cs
 
-    from slowwave.edits.status import read_status
-    from slowwave.entrypoints.show.home import pending_lines
-    from slowwave.entrypoints.show.terminal import ago, visible
-    from slowwave.errors import NotFoundError, SlowwaveError
-    from slowwave.home.paths import Home, open_home
-    from slowwave.lifecycle.fading import to_archive
-    from slowwave.lifecycle.retention import days_since, effective_confidence
-    from slowwave.measure import (
-        CUTS,
-        EVERY,
-        by_shares,
-        compared,
-        find,
-        list_names,
-        read_questions,
-        recall_table,
-        wanted_turns,
-    )
-    from slowwave.memory import Memory as SlowwaveMemory
-    from slowwave.recall.reader import open_reader
-    from slowwave.schemas.results import Status
-    from slowwave.schemas.search import MAX_LIMIT
-    from slowwave.schemas.tables import RAW_PROMPT, frame_schema
-    from slowwave.store import Store, col, open_store, owned_by
+    from slowwave import Memory
+    from slowwave.errors import SlowwaveError
 
-    COLUMNS = {
-        "cells": (
-            "cell_id", "topic_id", "cell_type", "subject", "attribute", "salience", "confidence", "status",
-            "needs_review", "event_time", "decay_rate", "protected", "prompt_version",
-        ),
-        "topics": ("topic_id", "name", "merged_into"),
-        "turns": ("turn_id", "event_time", "content_hash"),
-        "chunks": ("chunk_id", "source_name", "status", "attempts", "error", "event_time"),
-        "contradictions": ("cell_a", "cell_b", "subject", "attribute", "detected_at", "status"),
-    }  # fmt: skip
-    SAMPLES = ("60", "250", "1000")
-    NEAR = 5
-    TOP_TOPICS = 12
-    LISTED = 12
-
-    BLUE, AMBER, GREY, GREEN, RED = "#3f76c0", "#dfa63c", "#a2abb8", "#3d9a78", "#cf5b52"
-    STATUS_COLORS = {"active": BLUE, "superseded": AMBER, "archived": GREY}
-    PLACES = ("1st", "2nd to 5th", "later", "not found")
-    PLACE_COLORS = dict(zip(PLACES, (GREEN, "#93c9ae", AMBER, RED), strict=True))
-    CUT_COLORS = ("#1d3f73", "#3f76c0", "#84aee3", "#bcd4f2")
-    KIND_COLORS = {
-        "facts and insights": BLUE, "decisions and risks": AMBER, "preferences": "#c0679b", "tasks": GREEN,
-        "patterns and workflows": "#8d6bb8", "episodes": GREY, "other": "#6b7280",
-    }  # fmt: skip
-    MUTED = "#7b8494"
-    STYLE = """
-    .sw-p { margin: 0; }
-    .sw-note { margin: 0.25rem 0; font-size: 0.85rem; color: var(--muted-foreground); }
-    .sw-stat { border: 1px solid var(--border); border-radius: 8px; padding: 0.7rem 0.9rem; height: 100%; }
-    .sw-stat b { display: block; font-size: 1.5rem; font-weight: 600; line-height: 1.25; }
-    .sw-stat span { display: block; font-size: 0.85rem; }
-    .sw-stat i { font-style: normal; font-size: 0.78rem; color: var(--muted-foreground); }
-    .sw-panel h4, .sw-tier { margin: 0.5rem 0 0.1rem; font-size: 0.95rem; font-weight: 600; }
-    .sw-panel p { margin: 0; font-size: 0.82rem; color: var(--muted-foreground); max-width: 46rem; }
-    .sw-scroll { overflow-x: auto; }
-    .sw-table { border-collapse: collapse; width: 100%; font-size: 0.84rem; margin: 0.3rem 0; }
-    .sw-table th { text-align: left; font-weight: 500; color: var(--muted-foreground); padding: 0.25rem 0.6rem 0.25rem 0; }
-    .sw-table td { border-top: 1px solid var(--border); padding: 0.35rem 0.8rem 0.35rem 0; vertical-align: top; overflow-wrap: anywhere; }
-    .sw-table .sw-n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-    .sw-table td:first-child { min-width: 5.5rem; }
-    .sw-table th.sw-n { padding-right: 0.8rem; }
-    .sw-table .sw-d { white-space: nowrap; }
-    .sw-answer { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 0 2rem; }
-    .sw-hits { list-style: none; margin: 0; padding: 0; }
-    .sw-hits li { border-top: 1px solid var(--border); padding: 0.55rem 0; margin: 0; overflow-wrap: anywhere; }
-    .sw-chip { display: inline-block; font-size: 0.72rem; padding: 0 0.45rem; border-radius: 99px; border: 1px solid var(--border); }
-    .sw-text { font-size: 0.9rem; line-height: 1.4; margin: 0.15rem 0; }
-    .sw-about, .sw-why { font-size: 0.75rem; color: var(--muted-foreground); }
-    .sw-why { display: flex; flex-wrap: wrap; gap: 0 0.9rem; }
-    """
+    ROWS, NIGHTS, LONGEST = 10, 30, 300
+    MINUTE = "%Y-%m-%d %H:%M"
+    STATES = ("current", "in doubt", "replaced", "merged", "archived")
+    WIDTHS = {"memory": 560, "days": 60, **dict.fromkeys(("about", "known_longer", "newer", "why"), 232)}
 
 
 @app.cell(hide_code=True)
@@ -100,1214 +30,421 @@ def _():
     mo.md("""
     # Memory quality
 
-    **What does this memory hold, what is found in it, and what is missed?**
-    Everything here is read from the store of one home at one moment. Nothing is written, no lock is taken, no
-    language model is asked, and looking does not count as use.
+    What a memory holds that is out of date, what it forgot, what it disputes, what its nights did and what nobody uses.
+    Each figure is computed from `Memory.frame` for the user that the home's settings name. Nothing is written, and
+    looking does not count as use.
     """)
     return
 
 
 @app.cell(hide_code=True)
 def _():
-    _args = mo.cli_args()
     home_box = mo.ui.text(
-        value=str(_args.get("home") or ""),
+        str(mo.cli_args().get("home") or ""),
         label="Home",
         placeholder="SLOWWAVE_HOME, else your own",
         full_width=True,
     )
-    set_box = mo.ui.text(
-        value=str(_args.get("questions") or ""),
-        label="Question set",
-        placeholder="none: path of a JSON file, as benchmarks/README.md shows it",
-        full_width=True,
-    )
-    again = mo.ui.button(label="Read again", value=0, on_click=lambda clicks: clicks + 1)
-    mo.hstack([home_box, set_box, again], widths=[4, 4, 1], align="end", gap=1)
-    return again, home_box, set_box
+    again = mo.ui.button(label="Read again")
+    mo.hstack([home_box, again], widths=[8, 1], align="end")
+    return again, home_box
 
 
 @app.cell(hide_code=True)
 def _(again, home_box):
     again.value  # a click reads again
     now = datetime.now(UTC)
-    memory = read_memory(home_box.value.strip())
-    style()
+    memory, problem = opened(home_box.value.strip())
+    mo.stop(bool(problem), mo.callout(mo.plain_text(problem), kind="warn"))
+    mo.plain_text(f"Home {memory.status().home}, read at {now:{MINUTE}} UTC.")
     return memory, now
 
 
 @app.cell(hide_code=True)
-def _(memory, now):
-    _live = memory.cells.filter(pl.col("status") == "active")
-    _night = memory.status.last_night if memory.status else None
-    if memory.problem:
-        _shown = mo.callout(paragraph(memory.problem), kind="danger")
-    elif memory.is_empty:
-        _shown = mo.callout(
-            paragraph(
-                f"No memory yet in {memory.root}. `make demo` makes one to look at, in data/demo-home."
-            ),
-            kind="info",
-        )
-    else:
-        _shown = mo.vstack(
-            [
-                paragraph(f"Home {memory.root}, read {now:%Y-%m-%d %H:%M} UTC. {memory.owner}"),
-                mo.hstack(
-                    [
-                        stat(_live.height, "live memories", f"of {memory.cells.height:,} kept"),
-                        stat(
-                            _live["topic_id"].drop_nulls().n_unique(),
-                            "topics",
-                            f"{_live['topic_id'].null_count():,} memories in none",
-                        ),
-                        stat(memory.turns.height, "raw turns", f"in {memory.chunks.height:,} chunks"),
-                        stat(
-                            memory.contradictions.filter(pl.col("status") == "open").height,
-                            "open contradictions",
-                            f"{memory.contradictions.filter(pl.col('status') == 'resolved').height:,} resolved",
-                        ),
-                        stat(
-                            ago(_night.finished_at, now) if _night else "never",
-                            "last night",
-                            (_night.outcome + (", with a model" if _night.has_llm else ", no model"))
-                            if _night
-                            else "slowwave run nightly",
-                        ),
-                    ],
-                    widths="equal",
-                    gap=0.75,
-                ),
-            ]
-        )
-    _shown
-    return
-
-
-@app.cell(hide_code=True)
 def _(memory):
-    section(
-        memory,
-        mo.md("""
-    ## What it holds
-    """),
-    )
-    return
+    cells = memory.frame(
+        "cells",
+        columns=[
+            "cell_id", "cell_type", "content", "status", "is_judged", "needs_review", "event_time", "recorded_at",
+            "valid_from", "valid_until", "superseded_at",
+        ],
+    )  # fmt: skip
+    cell_usage = memory.frame("cell_usage")
+    contradictions = memory.frame("contradictions")
+    judgements = memory.frame("judgements", columns=["verdict", "effect", "judged_at"])
+    nights = memory.frame("nights").sort("started_at")
+    topics = memory.frame("topics", columns=["summarized_at"])
+    return cell_usage, cells, contradictions, judgements, nights, topics
 
 
 @app.cell(hide_code=True)
-def _(memory):
-    by_type = memory.cells.group_by("cell_type", "status").agg(count=pl.len()).sort("cell_type", "status")
-    by_status = memory.cells.group_by("status").agg(count=pl.len()).sort("status")
-    _live = memory.cells.filter(pl.col("status") == "active")
-    by_topic = (
-        _live.join(memory.topics.filter(pl.col("merged_into").is_null()), on="topic_id", how="inner")
-        .group_by("topic_id", "name")
-        .agg(count=pl.len())
-        .with_columns(  # names need not be unique: then the id tells topics apart
-            label=pl.when(pl.len().over("name") > 1)
-            .then(pl.format("{} [{}]", "name", pl.col("topic_id").str.slice(0, 4)))
-            .otherwise("name")
-        )
-        .sort("count", "topic_id", descending=[True, False])
-    )
-    _kept = {row["status"]: row["count"] for row in by_status.iter_rows(named=True)}
-    _told = ", ".join(f"{_kept.get(name, 0):,} {name}" for name in STATUS_COLORS)
-    _rest = by_topic.slice(TOP_TOPICS)
-    section(
-        memory,
-        mo.hstack(
-            [
-                panel(
-                    "By type",
-                    f"{_told}. Superseded and archived ones are kept, and out of search.",
-                    bars(by_type, "cell_type", "status", STATUS_COLORS),
+def _(cells, contradictions, now):
+    _open = contradictions.filter(pl.col("status") == "open")
+    _disputed = pl.concat([_open["cell_a"], _open["cell_b"]])
+    states = cells.with_columns(
+        doubt=pl.when(pl.col("status") == "active").then(
+            pl.concat_str(
+                pl.when(pl.col("cell_id").is_in(_disputed.implode())).then(pl.lit("open contradiction")),
+                pl.when((pl.col("valid_until") <= now) & (pl.col("cell_type") != "episode")).then(
+                    pl.lit("its time is over")
                 ),
-                panel(
-                    "By topic",
-                    f"Live memories of the {min(TOP_TOPICS, by_topic.height)} largest topics; "
-                    f"{_rest.height:,} smaller ones hold {_rest['count'].sum():,}."
-                    if by_topic.height
-                    else "A night finds them.",
-                    bars(by_topic.head(TOP_TOPICS).select("label", "count"), "label"),
-                ),
-            ],
-            widths="equal",
-            gap=2,
-            align="start",
-        ),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory, now):
-    ages = memory.cells.filter(pl.col("status") == "active").select(
-        "cell_type", "event_time", age_days=days_since(pl.col("event_time"), now=now)
-    )
-    bucket = bucket_of(ages["age_days"])
-    timeline = (
-        ages.group_by(
-            since=pl.col("event_time").dt.truncate(bucket.every),
-            kind=kind_of(pl.col("cell_type")),
-        )
-        .agg(count=pl.len())
-        .sort("since", "kind")
-    )
-    _middle = ages["age_days"].median() or 0.0
-    section(
-        memory,
-        panel(
-            "By age",
-            f"Live memories by the {bucket.name} in which they were last said. Half are older than {_middle:,.0f} days; "
-            f"the newest is {ages['age_days'].min() or 0:,.0f}, the oldest {ages['age_days'].max() or 0:,.0f} days old.",
-            history_chart(timeline, bucket),
-        ),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory):
-    section(
-        memory,
-        mo.md("""
-    ## What fades
-
-    Effective confidence is the stored confidence, strengthened by use, times retention: the share that is left after the
-    days since the last use. It is computed here from stored columns and the present moment.
-    """),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory, now):
-    strength = (
-        memory.cells.filter(pl.col("status") == "active")
-        .join(memory.cell_usage, on="cell_id", how="inner")
-        .with_columns(
-            effective=effective_confidence(now=now, settings=memory.home.settings.decay)
-            if memory.home
-            else pl.lit(0.0),
-            idle_days=days_since(pl.col("last_accessed"), now=now),
-        )
-    )
-    fading = (
-        to_archive(
-            memory.cells,
-            memory.cell_usage,
-            now=now,
-            forget=memory.home.settings.forget,
-            decay=memory.home.settings.decay,
-        )
-        if memory.home
-        else strength.select("cell_id").clear()
-    )
-    _least = memory.home.settings.forget.min_confidence if memory.home else 0.0
-    _used = pl.col("retrieval_count") + pl.col("citation_count")
-    section(
-        memory,
-        mo.hstack(
-            [
-                panel(
-                    "Effective confidence of live memories",
-                    f"Left of the red line ({_least:g}) a memory may be archived, if it was never cited, is not protected "
-                    f"and rested for {memory.forget_days:g} days: tonight that would be {fading.height:,}.",
-                    strength_chart(strength, _least),
-                ),
-                panel(
-                    "Use",
-                    "What agents did with live memories, as far as the nights have counted it.",
-                    table(
-                        ("", "memories"),
-                        [
-                            ("never in an answer", strength.filter(_used == 0).height),
-                            ("in an answer", strength.filter(pl.col("retrieval_count") > 0).height),
-                            ("cited", strength.filter(pl.col("citation_count") > 0).height),
-                            ("passed over", strength.filter(pl.col("ignore_count") > 0).height),
-                            ("said again", strength.filter(pl.col("confirmations") > 0).height),
-                            ("back from the archive", strength.filter(pl.col("revived_count") > 0).height),
-                            ("protected", strength.filter(pl.col("protected")).height),
-                        ],
-                    ),
-                ),
-            ],
-            widths=[3, 2],
-            gap=2,
-            align="start",
-        ),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory):
-    section(
-        memory,
-        mo.md("""
-    ## What waits, and what does not fit
-    """),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory):
-    _live = memory.cells.filter(pl.col("status") == "active")
-    waiting = {
-        **(pending_lines(memory.status.pending) if memory.status else {}),
-        "raw memories, made without a model": _live.filter(pl.col("prompt_version") == RAW_PROMPT).height,
-        "memories to review": _live.filter(pl.col("needs_review")).height,
-    }
-    set_aside = memory.chunks.filter(pl.col("status").is_in(["quarantined", "failed"])).sort("event_time")
-    _listed = [
-        (row["event_time"], row["source_name"], row["status"], row["attempts"], row["error"] or "")
-        for row in set_aside.head(LISTED).iter_rows(named=True)
-    ]
-    section(
-        memory,
-        mo.hstack(
-            [
-                panel(
-                    "Waiting",
-                    "Work for the next night, in the whole home.",
-                    table(("", "how many"), [pair for pair in waiting.items() if pair[1]])
-                    if any(waiting.values())
-                    else paragraph("Nothing waits."),
-                ),
-                panel(
-                    "Failed and quarantined chunks",
-                    f"{set_aside.height:,} chunks whose answers could not be used; they are tried again with back-off.",
-                    table(("said", "source", "status", "tries", "why"), _listed)
-                    if _listed
-                    else paragraph("None."),
-                ),
-            ],
-            widths=[2, 3],
-            gap=2,
-            align="start",
-        ),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory):
-    contradictions_open = memory.contradictions.filter(pl.col("status") == "open").sort(
-        "detected_at", descending=True
-    )
-    _said = texts(memory, [*contradictions_open["cell_a"], *contradictions_open["cell_b"]])
-    section(
-        memory,
-        panel(
-            "Open contradictions",
-            "Two memories that cannot both hold; no date decides between them.",
-            table(
-                ("found", "of what", "known longer", "newer"),
-                [
-                    (
-                        row["detected_at"],
-                        " / ".join(part for part in (row["subject"], row["attribute"]) if part),
-                        _said.get(row["cell_a"], "(removed)"),
-                        _said.get(row["cell_b"], "(removed)"),
-                    )
-                    for row in contradictions_open.head(LISTED).iter_rows(named=True)
-                ],
-                more=contradictions_open.height - LISTED,
+                pl.when("needs_review").then(pl.lit("marked for review")),
+                pl.when(~pl.col("is_judged")).then(pl.lit("not judged yet")),
+                separator=", ",
+                ignore_nulls=True,
             )
-            if contradictions_open.height
-            else paragraph("None."),
-        ),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory):
-    section(
-        memory,
-        mo.md("""
-    ## Ask
-
-    What a search finds, and why: under a hit, the columns that its score was computed from.
-    """),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory):
-    _named = memory.cells.filter((pl.col("status") == "active") & pl.col("attribute").is_not_null()).sort(
-        "salience", "cell_id", descending=[True, False]
-    )
-    question_box = mo.ui.text(
-        value=f"What is the {_named['attribute'][0]} of {_named['subject'][0]}?" if _named.height else "",
-        placeholder="a question, or words",
-        full_width=True,
-    )
-    turns_box = mo.ui.checkbox(value=True, label="raw turns too")
-    section(memory, mo.hstack([question_box, turns_box], widths=[6, 1], align="center"))
-    return question_box, turns_box
-
-
-@app.cell(hide_code=True)
-def _(memory, now, question_box, turns_box):
-    answer = asked(memory, question_box.value, has_turns=turns_box.value, now=now)
-    section(memory, shown_answer(answer, now))
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory):
-    section(
-        memory,
-        mo.md("""
-    ## What is missed: without labels
-
-    Each of a sample of live memories is asked for by **its own subject and attribute**, and should come back near the top.
-    """),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory):
-    sample_box = mo.ui.dropdown(SAMPLES, value=SAMPLES[0], label="memories to ask for, at most")
-    section(memory, sample_box)
-    return (sample_box,)
-
-
-@app.cell(hide_code=True)
-def _(memory, now, sample_box):
-    reachable = reached(memory, most=int(sample_box.value), now=now)
-    by_place = (
-        reachable.group_by("cell_type", "place")
-        .agg(count=pl.len())
-        .sort("cell_type", pl.col("place").cast(pl.Enum(PLACES)))
-    )
-    _near = reachable.filter(pl.col("rank") <= NEAR).height
-    _missed = reachable.filter((pl.col("rank") > NEAR) | pl.col("rank").is_null()).sort(
-        "rank", "cell_id", nulls_last=False, descending=[True, False]
-    )
-    _first = _missed.head(LISTED)
-    _said = texts(memory, [*_first["cell_id"], *_first["first_id"].drop_nulls()])
-    _live = memory.cells.filter(pl.col("status") == "active").height
-    _nameless = memory.cells.filter(
-        (pl.col("status") == "active") & pl.any_horizontal(pl.col("subject", "attribute").is_null())
-    ).height
-    section(
-        memory,
-        mo.vstack(
-            [
-                panel(
-                    f"{share(_near, reachable.height)} come back among the first {NEAR}"
-                    if reachable.height
-                    else "None can be asked for",
-                    f"{reachable.height:,} asked, of {_live:,} live memories; {_nameless:,} name no subject or no attribute "
-                    "and cannot be asked for this way. A value that holds no more counts where its holder stands.",
-                    bars(by_place, "cell_type", "place", PLACE_COLORS) if reachable.height else None,
-                ),
-                note(
-                    "This measures whether a memory can be reached by the words that it carries itself, or is crowded out by "
-                    "others of the same name. It does not measure whether a person's question, in other words, finds it, nor "
-                    "whether what should have been remembered was. Only questions with known answers tell that."
-                ),
-                panel(
-                    "Crowded out",
-                    f"{_missed.height:,} of {reachable.height:,} were not among the first {NEAR}.",
-                    table(
-                        ("asked", "place", "namesakes", "the memory", "what stood first"),
-                        [
-                            (
-                                row["question"],
-                                "not found" if row["rank"] is None else f"{row['rank']}.",
-                                row["namesakes"],
-                                _said.get(row["cell_id"], ""),
-                                _said.get(row["first_id"] or "", "nothing"),
-                            )
-                            for row in _first.iter_rows(named=True)
-                        ],
-                        more=_missed.height - LISTED,
-                    ),
-                )
-                if _missed.height
-                else note(""),
-            ],
-            gap=1,
-        ),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory):
-    section(
-        memory,
-        mo.md("""
-    ## What is missed: by a question set
-
-    Recall at k is the share of the turns that answer a question among the first k that are found, the mean over the
-    questions. Other ways of searching are asked the same questions of the same store.
-    """),
-    )
-    return
-
-
-@app.cell(hide_code=True)
-def _(memory, set_box):
-    measured = measure(memory, set_box.value.strip())
-    if memory.is_empty:
-        _shown = paragraph("No memory yet.")
-    elif measured.problem:
-        _shown = mo.callout(paragraph(measured.problem), kind=measured.kind)
-    else:
-        _left = "; ".join(f"{count:,} x {reason}" for reason, count in measured.left_out.items())
-        _shown = mo.vstack(
-            [
-                mo.hstack(
-                    [
-                        stat(
-                            f"{measured.recall[f'recall_at_{cut}'][0]:.1%}",
-                            f"recall at {cut}",
-                            f"{measured.recall['question_count'][0]:,} questions" if cut == CUTS[0] else "",
-                        )
-                        for cut in CUTS
-                    ],
-                    widths="equal",
-                    gap=0.75,
-                ),
-                mo.hstack(
-                    [
-                        panel(
-                            "By category",
-                            "Small categories move by chance: mind the number of questions.",
-                            recall_chart(measured.recall, "category"),
-                        ),
-                        panel(
-                            "Beside other ways",
-                            "Baselines, each list alone, and the whole without each list.",
-                            recall_chart(measured.ways, "way"),
-                        ),
-                    ],
-                    widths="equal",
-                    gap=2,
-                    align="start",
-                ),
-                note(f"Does not count: {_left}." if _left else ""),
-            ],
-            gap=1,
         )
-    _shown
-    return (measured,)
+    ).with_columns(
+        state=pl.when(pl.col("status") == "archived")
+        .then(pl.lit("archived"))
+        .when(
+            pl.col("status") == "superseded"
+        )  # by another value, or by a memory that says the same and more
+        .then(pl.when(pl.col("valid_until").is_null()).then(pl.lit("merged")).otherwise(pl.lit("replaced")))
+        .when(pl.col("doubt") != "")
+        .then(pl.lit("in doubt"))
+        .otherwise(pl.lit("current"))
+    )
+    stale = states.filter(pl.col("state") == "replaced")
+    doubtful = states.filter(pl.col("state") == "in doubt").sort("event_time")
+    _active = states.filter(pl.col("status") == "active").height
+    _lasted = days(
+        (stale["valid_until"] - stale["valid_from"]).filter(stale["valid_until"] > stale["valid_from"])
+    ).median()
+    mo.vstack(
+        [
+            mo.md("""
+            ## What share is stale?
 
-
-@app.cell(hide_code=True)
-def _(measured, memory):
-    _cut = CUTS[1]
-    missed = measured.missed
-    _first = missed.head(LISTED)
-    _said = turn_texts(memory, [turn_id for turn_ids in _first["lost"] for turn_id in turn_ids])
-    section(
-        memory,
-        panel(
-            f"Missed among the first {_cut}",
-            f"{missed.height:,} of {measured.recall['question_count'].head(1).sum():,} questions lack a turn that answers "
-            "them; with the turns that were missed, and the place where each stood.",
-            table(
-                ("category", "question", "missed", "evidence"),
-                [
-                    (
-                        row["category"],
-                        row["question"],
-                        f"{len(row['lost'])} of {row['wanted']}",
-                        evidence(row["lost"], row["places"], _said),
-                    )
-                    for row in _first.iter_rows(named=True)
-                ],
-                more=missed.height - LISTED,
+            A replaced memory had a value that changed or was wrong; a merged one says what another says as well. Both are
+            kept as history and left out of answers. An active memory is in doubt if it is in an open contradiction, if the
+            time that it was said for is over, if it is marked for review, or if no night judged it.
+            """),
+            stats(
+                ("replaced", share(stale.height, states.height), f"{stale.height} of {states.height} memories"),
+                ("active and in doubt", share(doubtful.height, _active), f"{doubtful.height} of {_active} active"),
+                ("a value lasted", "–" if _lasted is None else f"{_lasted:.0f} days", "median of replaced memories"),
             ),
-        )
-        if missed.height
-        else None,
+            bars(states, "cell_type", "state", STATES),
+            table(
+                doubtful.select(said=pl.col("event_time").dt.date(), type="cell_type", why="doubt", memory="content"),
+                nothing="No active memory is in doubt.",
+            ),
+        ]
+    )  # fmt: skip
+    return doubtful, stale, states
+
+
+@app.cell(hide_code=True)
+def _(cell_usage, cells):
+    _archived, _revived = cell_usage["archived_count"].sum(), cell_usage["revived_count"].sum()
+    revived = (
+        cell_usage.filter(pl.col("revived_count") > 0)
+        .join(cells, on="cell_id", how="inner")
+        .sort("revived_at", descending=True)
     )
-    return
+    mo.vstack(
+        [
+            mo.md("""
+            ## What was falsely forgotten?
+
+            A memory that faded into the archive and came back because somebody needed it was forgotten too early.
+            """),
+            stats(
+                ("archived", f"{_archived}", "times, over all nights"),
+                ("came back", f"{_revived}", "times"),
+                ("false forgetting", share(_revived, _archived), "came back, of archived"),
+            ),
+            table(
+                revived.select(
+                    back=pl.col("revived_at").dt.date(), archived="archived_count", status="status", memory="content"
+                ),
+                nothing="No archived memory came back.",
+            ),
+        ]
+    )  # fmt: skip
+    return (revived,)
 
 
-@app.class_definition
-class Memory(NamedTuple):
-    """One home as it stood when it was read: narrow columns of what its owner may see, and no text."""
+@app.cell(hide_code=True)
+def _(cells, contradictions, now):
+    _texts = cells.select("cell_id", "content")
+    open_pairs = (
+        contradictions.filter(pl.col("status") == "open")
+        .join(_texts.rename({"cell_id": "cell_a", "content": "known_longer"}), on="cell_a", how="left")
+        .join(_texts.rename({"cell_id": "cell_b", "content": "newer"}), on="cell_b", how="left")
+        .with_columns(age_days=(now - pl.col("detected_at")).dt.total_days())
+        .sort("detected_at", "contradiction_id")
+    )
+    _ended = contradictions.filter(pl.col("status") == "resolved")
+    _took = days(_ended["resolved_at"] - _ended["detected_at"]).median()
+    mo.vstack(
+        [
+            mo.md("""
+            ## Which contradictions are open, and how old are they?
 
-    root: str
-    home: Home | None
-    asked: SlowwaveMemory | None
-    store: Store | None
-    status: Status | None
-    problem: str
-    cells: pl.DataFrame
-    cell_usage: pl.DataFrame
-    topics: pl.DataFrame
-    turns: pl.DataFrame
-    chunks: pl.DataFrame
-    contradictions: pl.DataFrame
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to look at."""
-        return self.cells.is_empty() and self.turns.is_empty()
-
-    @property
-    def owner(self) -> str:
-        """The owner whose memory is counted."""
-        owner = self.home.settings.owner if self.home else None
-        return (
-            f"Counted is what user {owner.user_id!r} may see in project {owner.project_id!r}."
-            if owner
-            else ""
-        )
-
-    @property
-    def forget_days(self) -> float:
-        """Days without use before a memory may go."""
-        return self.home.settings.forget.unused_days if self.home else 0.0
-
-
-@app.function
-def read_memory(path: str):
-    """The home at `path`, else at SLOWWAVE_HOME, else this user's. Takes no lock, and writes nothing."""
-    empty = {name: pl.DataFrame(schema=shape_of(name)) for name in [*COLUMNS, "cell_usage"]}
-    home = None
-    try:
-        home = open_home(path or None)
-        status, asked_memory = (
-            read_status(home, now=datetime.now(UTC)),
-            SlowwaveMemory(home.root, records_usage=False),
-        )
-        try:
-            store = open_store(home.store_root)
-        except NotFoundError:
-            return Memory(str(home.root), home, asked_memory, None, status, "", **empty)
-        where = owned_by(home.settings.owner)
-        frames = {name: store.rows(name, columns, where) for name, columns in COLUMNS.items()}
-        cell_usage = store.rows("cell_usage").join(frames["cells"], on="cell_id", how="semi")
-        return Memory(
-            str(home.root),
-            home,
-            asked_memory,
-            store,
-            status,
-            "",
-            **frames,
-            cell_usage=cell_usage.sort("cell_id"),
-        )
-    except SlowwaveError as error:
-        root = str(home.root) if home else path
-        return Memory(root, None, None, None, None, str(error), **empty)
+            Two memories that cannot both hold wait for your decision: `slowwave contradictions`, then `slowwave resolve`.
+            """),
+            stats(
+                ("open", f"{open_pairs.height}", "wait for a decision"),
+                ("the oldest", f"{open_pairs['age_days'].max()} days", "since it was found")
+                if open_pairs.height
+                else ("the oldest", "–", "none is open"),
+                ("resolved", f"{_ended.height}", "so far" if _took is None else f"after {_took:.0f} days (median)"),
+            ),
+            table(
+                open_pairs.select(
+                    days="age_days",
+                    about=pl.concat_str("subject", "attribute", separator=": ", ignore_nulls=True),
+                    known_longer="known_longer", newer="newer", why="note",
+                ),
+                nothing="No contradiction is open.",
+            ),
+        ]
+    )  # fmt: skip
+    return (open_pairs,)
 
 
-@app.function
-def shape_of(table):
-    schema = frame_schema(table)
-    return {name: schema[name] for name in COLUMNS.get(table, schema)}
-
-
-@app.function
-def texts(memory, cell_ids):
-    """Texts of these memories, by id."""
-    if memory.store is None or not cell_ids:
-        return {}
-    rows = memory.store.by_key("cells", cell_ids, ["cell_id", "content"])
-    return dict(zip(rows["cell_id"], rows["content"], strict=True))
-
-
-@app.function
-def turn_texts(memory, turn_ids):
-    """Texts of these turns, with speaker and day, by id; only those that the owner may see."""
-    if memory.store is None or not turn_ids:
-        return {}
-    where = owned_by(memory.home.settings.owner) & col("turn_id").isin(sorted(set(turn_ids)))
-    rows = memory.store.rows("turns", ["turn_id", "speaker", "role", "content", "event_time"], where)
-    return {
-        row["turn_id"]: f"{row['event_time']:%Y-%m-%d} {row['speaker'] or row['role']}: {row['content']}"
-        for row in rows.iter_rows(named=True)
+@app.cell(hide_code=True)
+def _(cell_usage, cells, contradictions, judgements, nights, topics):
+    _changes = {
+        "memories learned": cells["recorded_at"],
+        "superseded": cells["superseded_at"],
+        "archived": cell_usage["archived_at"],
+        "revived": cell_usage["revived_at"],
+        "contradictions found": contradictions["detected_at"],
+        "topics summarized": topics["summarized_at"],
     }
+    changed = (
+        pl.concat([pl.DataFrame({"at": times, "what": what}) for what, times in _changes.items()])
+        .drop_nulls("at")
+        .sort("at")
+        .join_asof(nights, left_on="at", right_on="started_at")
+        .filter(pl.col("at") <= pl.col("finished_at"))  # the others were made by day
+        .group_by("night_id", "what", night=pl.col("started_at").dt.strftime(MINUTE))
+        .agg(count=pl.len())
+        .sort("night", "what")
+    )
+    per_night = nights.select(
+        "night_id",
+        night=pl.col("started_at").dt.strftime(MINUTE),
+        outcome="outcome",
+        minutes=((pl.col("finished_at") - pl.col("started_at")).dt.total_seconds() / 60).round(1),
+        model_calls="call_count",
+        tokens="token_count",
+        dollars=pl.col("cost").round(4),
+    ).join(
+        changed.pivot("what", index="night_id", values="count"),
+        on="night_id",
+        how="left",
+        maintain_order="left",
+    )
+    fell = (
+        judgements.group_by("verdict", "effect").agg(count=pl.len()).sort("count", "verdict", descending=True)
+    )
+    _last = nights.tail(1)
+    mo.vstack(
+        [
+            mo.md("""
+            ## What did a night cost, and what did it change?
+
+            A change counts for the run that was going on then; a memory that was archived or revived several times counts
+            once, for the last. Short runs that learn from a conversation by day (`learned`) are listed as well.
+            """),
+            stats(
+                ("runs", f"{nights.height}", f"the last began {_last['started_at'][0]:{MINUTE}} UTC" if nights.height else "so far"),
+                ("tokens", f"{nights['token_count'].sum():,}", f"in {nights['call_count'].sum():,} calls of a model"),
+                ("cost", f"${nights['cost'].sum():.2f}", "where the model's price is known"),
+            ),
+            bars(changed.tail(NIGHTS * len(_changes)), "night", "what", tuple(_changes), sort="descending"),
+            table(per_night.drop("night_id").reverse(), nothing="Nothing ran yet: `slowwave run nightly`."),
+            mo.md("**Verdicts on pairs of memories, and what the checks let them do**"),
+            table(fell, nothing="No pair was judged yet."),
+        ]
+    )  # fmt: skip
+    return changed, fell, per_night
+
+
+@app.cell(hide_code=True)
+def _(cell_usage, memory, states):
+    _waiting = memory.frame(
+        "usage", columns=["cell_id"], where=pl.col("usage_type").is_in(["retrieved", "cited"])
+    )
+    use = (
+        states.filter(pl.col("status") == "active")
+        .join(cell_usage, on="cell_id", how="inner")
+        .with_columns(
+            use=pl.when(pl.col("citation_count") > 0)
+            .then(pl.lit("cited"))
+            .when((pl.col("retrieval_count") > 0) | pl.col("cell_id").is_in(_waiting["cell_id"].implode()))
+            .then(pl.lit("retrieved"))
+            .otherwise(pl.lit("never used"))
+        )
+    )
+    unused = use.filter(pl.col("use") == "never used").sort("event_time")
+    _used = use.filter(pl.col("use") != "never used").sort(
+        "citation_count", "retrieval_count", descending=True
+    )
+    mo.vstack(
+        [
+            mo.md("""
+            ## What is used, and what never?
+
+            Answers retrieve memories, and agents cite those that helped or pass them over. Only active memories count, and
+            what happened since the last night is not all counted yet.
+            """),
+            stats(
+                ("never used", share(unused.height, use.height), f"{unused.height} of {use.height} active"),
+                ("cited", share(use.filter(pl.col("use") == "cited").height, use.height), "helped an agent"),
+                ("passed over", f"{use.filter(pl.col('ignore_count') > 0).height}", "memories that did not help"),
+            ),
+            bars(use, "cell_type", "use", ("cited", "retrieved", "never used")),
+            mo.ui.tabs(
+                {
+                    "Used most": table(
+                        _used.select(
+                            cited="citation_count", retrieved="retrieval_count", passed_over="ignore_count",
+                            type="cell_type", memory="content",
+                        ),
+                        nothing="No memory was used yet.",
+                    ),
+                    "Never used, oldest first": table(
+                        unused.select(said=pl.col("event_time").dt.date(), type="cell_type", memory="content"),
+                        nothing="Every memory was used.",
+                    ),
+                }
+            ),
+        ]
+    )  # fmt: skip
+    return unused, use
+
+
+@app.cell(hide_code=True)
+def _(memory):
+    memory  # without one there is nothing to choose
+    ahead = mo.ui.slider(30, 360, step=30, value=180, label="days ahead", show_value=True)
+    mo.vstack([mo.md("## What fades next?"), ahead])
+    return (ahead,)
+
+
+@app.cell(hide_code=True)
+def _(ahead, memory, now, states):
+    _found = [one.model_dump() for one in memory.weak(days=ahead.value, now=now)]
+    _shape = {"fades_at": pl.Datetime("us", "UTC"), "cell_type": pl.String, "content": pl.String,
+              "effective_confidence": pl.Float64, "retrieval_count": pl.Int64}  # fmt: skip
+    fading = pl.DataFrame([{name: one[name] for name in _shape} for one in _found], schema=_shape)
+    _ends = pl.DataFrame({"at": [now, now + timedelta(days=ahead.value)], "count": 0})
+    curve = (  # one row a day: of several at one time Vega would draw the sum
+        pl.concat([_ends, fading.select(at="fades_at", count=pl.lit(1))], how="vertical_relaxed")
+        .group_by(day=pl.col("at").dt.date())
+        .agg(pl.col("count").sum())
+        .sort("day")
+        .select("day", faded=pl.col("count").cum_sum())
+    )
+    _active = states.filter(pl.col("status") == "active").height
+    mo.vstack(
+        [
+            mo.md("A memory that nobody uses loses confidence; below the limit a night archives it, unless it is protected."),
+            stats(
+                ("fading", f"{fading.height}", f"of {_active} active, within {ahead.value} days if nobody uses them"),
+                ("the first", f"{fading['fades_at'][0]:%Y-%m-%d}" if fading.height else "–", "the day on which it fades"),
+            ),
+            alt.Chart(curve)
+            .mark_area(interpolate="step-after")
+            .encode(alt.X("day:T", title=None), alt.Y("faded:Q", title="faded by then"))
+            .properties(width="container", height=160),
+            table(
+                fading.select(
+                    fades=pl.col("fades_at").dt.date(), type="cell_type", retrieved="retrieval_count",
+                    confidence=pl.col("effective_confidence").round(2), memory="content",
+                ),
+                nothing="Nothing fades in that time.",
+            ),
+        ]
+    )  # fmt: skip
+    return curve, fading
 
 
 @app.function
-def asked(memory, question, *, has_turns, now):
-    """The answer of a search, or None with the reason; it is not noted as use."""
-    if memory.is_empty or memory.asked is None:
-        return None, "No memory yet."
-    if not question.strip():
-        return None, "Write a question above."
+def opened(home: str):
+    """The memory of a home, and why there is none to look at: "" where there is one."""
     try:
-        level = "evidence" if has_turns else "full"
-        return memory.asked.search(question, detail_level=level, now=now), ""
+        memory = Memory(home or None, records_usage=False)
+        if memory.frame("cells", columns=["cell_id"]).is_empty():
+            return None, "No memory yet: `slowwave ingest PATH` and `slowwave run nightly` make one."
+        return memory, ""
     except SlowwaveError as error:
         return None, str(error)
 
 
 @app.function
-def reached(memory, *, most, now):
-    """Of a sample of live memories: the place at which each comes back when asked for by its own names.
-
-    `cell_id`, `cell_type`, `question`, `rank` (1-based, null where it was not found), `place`, `first_id` (what stood
-    first instead) and `namesakes`, other live memories with the same subject and attribute.
-    """
-    name = ["subject", "attribute"]
-    live = memory.cells.filter(pl.col("status") == "active").drop_nulls(name)
-    sample = (
-        live.with_columns(namesakes=pl.len().over(name) - 1)
-        .sort("cell_id")  # ids are hashes: their first ones are a fair sample, and the same one each time
-        .head(most)
-    )
-    found = []
-    for row in sample.iter_rows(named=True):
-        question = f"{row['subject']} {row['attribute']}"
-        try:
-            cells = memory.asked.search(question, limit=MAX_LIMIT, now=now).cells
-        except SlowwaveError:  # a name of signs alone, of which nothing can be asked
-            cells = []
-        ids = [{cell.cell_id, *(former.cell_id for former in cell.history)} for cell in cells]
-        rank = next((place for place, known in enumerate(ids, 1) if row["cell_id"] in known), None)
-        found.append(
-            (
-                row["cell_id"],
-                row["cell_type"],
-                question,
-                rank,
-                row["namesakes"],
-                cells[0].cell_id if cells else None,
-            )
-        )
-    schema = {
-        "cell_id": pl.String, "cell_type": pl.String, "question": pl.String, "rank": pl.Int64,
-        "namesakes": pl.Int64, "first_id": pl.String,
-    }  # fmt: skip
-    rank = pl.col("rank")
-    place = (
-        pl.when(rank == 1)
-        .then(pl.lit(PLACES[0]))
-        .when(rank <= NEAR)
-        .then(pl.lit(PLACES[1]))
-        .when(rank > NEAR)
-        .then(pl.lit(PLACES[2]))
-        .otherwise(pl.lit(PLACES[3]))
-    )
-    return pl.DataFrame(found, schema=schema, orient="row").with_columns(place=place)
-
-
-@app.class_definition
-class Measured(NamedTuple):
-    """Retrieval of one question set. `recall` and `ways` as `recall_table`; `missed` a row a question."""
-
-    recall: pl.DataFrame
-    ways: pl.DataFrame
-    missed: pl.DataFrame
-    left_out: dict[str, int]
-    problem: str = ""
-    kind: str = "neutral"
+def share(part: int, whole: int) -> str:
+    """`8.7 %`; a dash where there is nothing."""
+    return f"{part / whole:.1%}" if whole else "–"
 
 
 @app.function
-def measure(memory, path):
-    """Asks a question set of this home with the lists that a search uses, as `slowwave run evaluate` does."""
-    wanted = pl.DataFrame(schema={"question_index": pl.Int64, "category": pl.String, "turn_id": pl.String})
-    found = pl.DataFrame(schema={"question_index": pl.Int64, "turn_id": pl.String})
-    nothing = scored(found, wanted, [], {})
-    if not path:
-        return nothing._replace(
-            problem="No question set is given. Name one above: questions with the ids of the turns of this home that "
-            "answer them, in the form of benchmarks/README.md."
-        )
-    try:
-        questions = read_questions(Path(path).expanduser())
-    except SlowwaveError as error:
-        return nothing._replace(problem=str(error), kind="danger")
-    if memory.store is None:
-        return nothing
-    with mo.status.spinner(title="asking the question set"):
-        known = memory.turns.select("turn_id", id="turn_id")
-        wanted, left_out = wanted_turns(questions, known)
-        places = wanted["question_index"].unique().sort()
-        ranked = find(open_reader(memory.home), [questions[place] for place in places])
-        found = ranked.with_columns(question_index=places.gather(ranked["question_index"]))
-    result = scored(found, wanted, [one.question for one in questions], left_out)
-    if result.recall["question_count"].sum() == 0:
-        return result._replace(
-            problem="None of the turns that this set names is in this home. A set that brings its own sessions is measured "
-            "by benchmarks/retrieval_quality.py FILE.",
-            kind="warn",
-        )
-    return result
+def days(spans: pl.Series) -> pl.Series:
+    """Spans of time in days."""
+    return spans.dt.total_seconds() / 86_400
 
 
 @app.function
-def scored(found, wanted, questions, left_out):
-    """The figures of all questions, and what was missed among the first ten."""
-    lists = list_names(found)
-    placed = by_shares(found, lists)
-    recall = recall_table(placed, wanted).filter(
-        (pl.col("category") == EVERY) | (pl.col("question_count") > 0)
-    )
-    words = {"baseline": "{}", "alone": "{} alone", "without": "all but {}"}
-    whole = recall.head(1).rename({"category": "way"}).with_columns(way=pl.lit("all lists"))
-    others = compared(found, wanted)
-    parts = [
-        others.filter(pl.col("group") == group)
-        .with_columns(way=pl.format(form, pl.col("way")))
-        .select(whole.columns)
-        for group, form in words.items()
-        if others.height
-    ]
-    ranked = wanted.join(placed, on=["question_index", "turn_id"], how="left").sort("question_index", "rank")
-    is_lost = (pl.col("rank") > CUTS[1]).fill_null(value=True)
-    missed = (
-        ranked.group_by("question_index", "category")
-        .agg(
-            wanted=pl.len(),
-            lost=pl.col("turn_id").filter(is_lost),
-            places=pl.col("rank").filter(is_lost),
-        )
-        .filter(pl.col("lost").list.len() > 0)
-        .with_columns(share=pl.col("lost").list.len() / pl.col("wanted"))
-        .sort("share", "question_index", descending=[True, False])
-    )
-    names = pl.DataFrame(
-        {"question_index": range(len(questions)), "question": questions},
-        schema={"question_index": pl.Int64, "question": pl.String},
-    )
-    return Measured(
-        recall,
-        pl.concat([whole, *parts]),
-        missed.join(names, on="question_index", how="left", maintain_order="left"),
-        left_out,
+def stats(*figures):
+    """Figures side by side: label, value, caption."""
+    return mo.hstack(
+        [mo.stat(value, label=label, caption=caption, bordered=True) for label, value, caption in figures],
+        widths="equal",
+        gap=1,
     )
 
 
 @app.function
-def share(part, whole):
-    """`87 %`; a dash of nothing."""
-    return f"{part / whole:.0%}" if whole else "–"
-
-
-@app.function
-def kind_of(cell_type):
-    """The kind of memory that a type belongs to, for a chart that would have too many colours."""
-    kinds = {
-        "fact": "facts and insights", "insight": "facts and insights", "code_ref": "facts and insights",
-        "decision": "decisions and risks", "risk": "decisions and risks",
-        "preference": "preferences", "task": "tasks",
-        "pattern": "patterns and workflows", "workflow": "patterns and workflows",
-        "episode": "episodes",
-    }  # fmt: skip
-    return cell_type.replace_strict(kinds, default="other", return_dtype=pl.String)
-
-
-@app.class_definition
-class Bucket(NamedTuple):
-    """A step of time for a chart: Polars' name of it, and the name for people."""
-
-    every: str
-    name: str
-
-
-@app.function
-def bucket_of(age_days):
-    """Days, weeks or months, so that a chart has at most some sixty bars."""
-    span = (age_days.max() or 0.0) - (age_days.min() or 0.0)
-    if span <= 60:
-        return Bucket("1d", "day")
-    return Bucket("1w", "week") if span <= 400 else Bucket("1mo", "month")
-
-
-@app.function
-def bars(frame, label, part=None, colors=None):
-    """Horizontal bars of `count`, longest first, split by `part`; the whole stands at the end of each."""
+def bars(frame: pl.DataFrame, place: str, part: str, parts: tuple[str, ...], *, sort: str = "-x"):
+    """Bars of `count`, else of rows, one for each place and stacked by part: the longest first, or by name."""
     if frame.is_empty():
-        return paragraph("Nothing yet.")
-    names = {label: "label", part: "part"} if part else {label: "label"}
-    data = (
-        frame.select(*names, "count")
-        .rename(names)
-        .group_by(names.values(), maintain_order=True)
+        return mo.md("")
+    counted = (
+        frame.with_columns(count="count" if "count" in frame.columns else pl.lit(1))
+        .group_by(place, part)
         .agg(pl.col("count").sum())
+        .with_columns(rank=pl.col(part).cast(pl.Enum(parts)).to_physical())
     )
-    if part is None:
-        data = data.with_columns(part=pl.lit("all"))
-    whole = data.group_by("label").agg(pl.col("count").sum()).sort("count", "label", descending=[True, False])
-    order = whole["label"].to_list()
-    domain = [name for name in colors if name in data["part"]] if colors else ["all"]
-    rank = {name: place for place, name in enumerate(domain)}
-    data = data.with_columns(
-        place=pl.col("part").replace_strict(rank, default=len(rank), return_dtype=pl.Int64)
-    )
-    color = alt.Color(
-        "part:N",
-        title=None,
-        scale=alt.Scale(domain=domain, range=[colors[name] for name in domain] if colors else [BLUE]),
-        legend=alt.Legend(orient="top", offset=4) if colors else None,
-    )
-    y = alt.Y(
-        "label:N",
-        sort=order,
-        title=None,
-        axis=alt.Axis(labelLimit=190, ticks=False, domain=False, labelPadding=6),
-    )
-    x = alt.X(
-        "count:Q",
-        title=None,
-        axis=None,
-        scale=alt.Scale(domainMin=0, domainMax=int(whole["count"].max() * 1.12) + 1),
-    )
-    drawn = (
-        alt.Chart(data)
-        .mark_bar(height={"band": 0.72})
-        .encode(
-            y=y,
-            x=x,
-            color=color,
-            order="place:Q",
-            tooltip=[
-                alt.Tooltip("label:N", title=" "),
-                *([alt.Tooltip("part:N", title="of these")] if part else []),
-                "count:Q",
-            ],
-        )
-    )
-    ends = (
-        alt.Chart(whole)
-        .mark_text(align="left", dx=5, color=MUTED, fontSize=11)
-        .encode(y=y, x=x, text=alt.Text("count:Q", format=",d"))
-    )
-    return finished(drawn + ends, height=26 * len(order) + 8)
-
-
-@app.function
-def history_chart(timeline, bucket):
-    """Memories by the time in which they were said, one bar a bucket."""
-    if timeline.is_empty():
-        return paragraph("Nothing yet.")
-    data = timeline.with_columns(until=pl.col("since").dt.offset_by(bucket.every)).with_columns(
-        pl.col("since", "until").dt.strftime("%Y-%m-%dT%H:%M:%SZ")
-    )
-    kinds = [name for name in KIND_COLORS if name in data["kind"]]
-    starts = timeline["since"].unique().sort()
-    marks = starts.gather_every(-(-len(starts) // 8)).dt.epoch("ms").to_list()
-    chart = (
-        alt.Chart(data)
+    return (
+        alt.Chart(counted)
         .mark_bar()
         .encode(
-            x=alt.X(
-                "since:T",
-                title=None,
-                scale=alt.Scale(type="utc"),
-                axis=alt.Axis(grid=False, format="%d %b %Y", values=marks, labelOverlap=True),
-            ),
-            x2="until:T",
-            y=alt.Y("sum(count):Q", title="memories", axis=alt.Axis(tickMinStep=1, tickCount=4)),
-            color=alt.Color(
-                "kind:N",
-                title=None,
-                scale=alt.Scale(domain=kinds, range=[KIND_COLORS[name] for name in kinds]),
-                legend=alt.Legend(orient="top", offset=4),
-            ),
-            tooltip=[
-                alt.Tooltip("since:T", title=f"{bucket.name} from", format="%Y-%m-%d"),
-                alt.Tooltip("kind:N", title="kind"),
-                alt.Tooltip("sum(count):Q", title="memories"),
-            ],
+            alt.Y(f"{place}:N", title=None, sort=sort),
+            alt.X("count:Q", title=None, axis=alt.Axis(tickMinStep=1)),
+            color=alt.Color(f"{part}:N", title=None, sort=parts, legend=alt.Legend(orient="top")),
+            order="rank:Q",
+            tooltip=[place, part, "count"],
         )
-    )
-    return finished(chart, height=200)
-
-
-@app.function
-def strength_chart(strength, least):
-    """Effective confidence of live memories in steps of a twentieth; the red line is where forgetting begins."""
-    if strength.is_empty():
-        return paragraph("Nothing yet.")
-    step = 0.05
-    data = (
-        strength.group_by(since=((pl.col("effective") / step).floor().clip(0, 19) * step).round(2))
-        .agg(count=pl.len())
-        .with_columns(until=(pl.col("since") + step).round(2))
-        .sort("since")
-    )
-    drawn = (
-        alt.Chart(data)
-        .mark_bar(color=BLUE, orient="vertical")
-        .encode(
-            x=alt.X(
-                "since:Q",
-                title="effective confidence",
-                scale=alt.Scale(domain=[0, 1], nice=False, padding=0),
-                axis=alt.Axis(grid=False, values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".1f"),
-            ),
-            x2="until:Q",
-            y=alt.Y("count:Q", title="memories", axis=alt.Axis(tickMinStep=1, tickCount=4)),
-            y2=alt.datum(0),
-            tooltip=[
-                alt.Tooltip("since:Q", title="from"),
-                alt.Tooltip("until:Q", title="to"),
-                alt.Tooltip("count:Q", title="memories"),
-            ],
-        )
-    )
-    line = (
-        alt.Chart(pl.DataFrame({"least": [least]}))
-        .mark_rule(color=RED, strokeWidth=2)
-        .encode(x=alt.X("least:Q", scale=alt.Scale(domain=[0, 1], nice=False, padding=0)))
-    )
-    return finished(drawn + line, height=220)
-
-
-@app.function
-def recall_chart(recall, label):
-    """A row a category or way, a dot a cut; the first row is the whole."""
-    if recall.is_empty():
-        return paragraph("Nothing yet.")
-    named = recall.with_columns(
-        label=pl.when(pl.col("category") == EVERY).then(pl.lit("all questions")).otherwise("category")
-        + pl.format("  ({})", "question_count")
-        if label == "category"
-        else pl.col(label)
-    )
-    order = named["label"].to_list()
-    data = named.unpivot(
-        [f"recall_at_{cut}" for cut in CUTS], index="label", variable_name="cut", value_name="recall"
-    ).with_columns(cut=pl.lit("at ") + pl.col("cut").str.strip_prefix("recall_at_"))
-    y = alt.Y(
-        "label:N",
-        sort=order,
-        title=None,
-        axis=alt.Axis(labelLimit=190, ticks=False, domain=False, labelPadding=8),
-    )
-    x = alt.X(
-        "recall:Q",
-        title=None,
-        scale=alt.Scale(domain=[0, 1], nice=False, padding=0),
-        axis=alt.Axis(format=".0%", tickCount=5),
-    )
-    span = (
-        alt.Chart(data).mark_line(color=GREY, opacity=0.5, strokeWidth=2).encode(y=y, x=x, detail="label:N")
-    )
-    dots = (
-        alt.Chart(data)
-        .mark_circle(size=85, opacity=1)
-        .encode(
-            y=y,
-            x=x,
-            color=alt.Color(
-                "cut:N",
-                title=None,
-                scale=alt.Scale(domain=[f"at {cut}" for cut in CUTS], range=list(CUT_COLORS)),
-                legend=alt.Legend(orient="top", offset=4),
-            ),
-            tooltip=[alt.Tooltip("label:N", title=" "), "cut:N", alt.Tooltip("recall:Q", format=".1%")],
-        )
-    )
-    return finished(span + dots, height=24 * len(order) + 12)
-
-
-@app.function
-def finished(chart, *, height):
-    """A chart in the page's form."""
-    return (
-        chart.properties(width="container", height=height, usermeta={"embedOptions": {"actions": False}})
-        .configure(background="transparent", font="inherit", padding=4)
-        .configure_view(strokeWidth=0)
-        .configure_axis(
-            labelColor=MUTED,
-            titleColor=MUTED,
-            gridColor="#8884",
-            domainColor="#8886",
-            tickColor="#8886",
-            labelFontSize=11,
-            titleFontSize=11,
-            titleFontWeight="normal",
-        )
-        .configure_legend(labelColor=MUTED, labelFontSize=11, symbolType="square", symbolSize=90)
+        .properties(width="container")
     )
 
 
 @app.function
-def style():
-    """The page's few rules, in marimo's own colours, light and dark."""
-    return html(Markup("<style>{}</style>").format(STYLE))
+def table(frame: pl.DataFrame, *, nothing: str):
+    """Rows as a table of plain text, or the sentence that says that there are none.
 
-
-@app.function
-def html(markup):
-    """Markup as a part of the page. It takes no text: what is stored comes in through `plain`."""
-    assert isinstance(markup, Markup)
-    return mo.Html(str(markup))
-
-
-@app.function
-def plain(value):
-    """A value as escaped text; what cannot be seen in it is made visible."""
-    if isinstance(value, Markup):
-        return value
-    if isinstance(value, datetime):
-        return escape(f"{value:%Y-%m-%d}")
-    return escape(f"{value:,}" if isinstance(value, int) else visible(value))
-
-
-@app.function
-def paragraph(text):
-    """A sentence with whatever text in it."""
-    return html(Markup('<p class="sw-p">{}</p>').format(plain(text)))
-
-
-@app.function
-def note(text):
-    """A remark, or nothing."""
-    return html(Markup('<p class="sw-note">{}</p>').format(plain(text))) if text else html(Markup(""))
-
-
-@app.function
-def stat(value, label, below):
-    """A figure with its name, and what it is of."""
-    form = Markup('<div class="sw-stat"><b>{}</b><span>{}</span><i>{}</i></div>')
-    return html(form.format(*(plain(part) for part in (value, label, below))))
-
-
-@app.function
-def panel(title, text, shown):
-    """A titled part with a sentence that says how to read it."""
-    head = Markup('<div class="sw-panel"><h4>{}</h4><p>{}</p></div>').format(plain(title), plain(text))
-    return mo.vstack([html(head), *([shown] if shown is not None else [])], gap=0.25)
-
-
-@app.function
-def section(memory, shown):
-    """The output of a cell; of a home without memory nothing, for the first cell says so."""
-    return None if memory.is_empty else shown
-
-
-@app.function
-def table(heads, rows, more=0):
-    """Rows of values as a table of escaped text; numbers stand right. `more` rows are named and not shown."""
-    kinds = [form_of(value) for value in rows[0]] if rows else [""] * len(heads)
-    cells = [
-        Markup("").join(
-            Markup('<td class="{}">{}</td>').format(kind, plain(value))
-            for kind, value in zip(kinds, row, strict=True)
-        )
-        for row in rows
-    ]
-    head = Markup("").join(
-        Markup('<th class="{}">{}</th>').format(kind, plain(name))
-        for kind, name in zip(kinds, heads, strict=True)
+    marimo makes pictures and links of addresses in a cell, and markup of some texts in a list: stored text must not
+    fetch anything. So addresses are broken, and columns of lists are refused.
+    """
+    if frame.is_empty():
+        return mo.md(nothing)
+    assert not any(kind.is_nested() for kind in frame.schema.values())
+    plain = cs.string().str.replace_all(r"(?i)(https?|data):", "$1 :").str.head(LONGEST)
+    widths = {name: width for name, width in WIDTHS.items() if name in frame.columns}
+    return mo.ui.table(
+        frame.with_columns(plain),
+        selection=None,
+        page_size=ROWS,
+        wrapped_columns=[name for name in widths if frame.schema[name] == pl.String],
+        show_column_summaries=False,
+        column_widths=widths,
+        show_data_types=False,
     )
-    tail = Markup('<p class="sw-note">and {} more</p>').format(f"{more:,}") if more > 0 else Markup("")
-    return html(
-        Markup(
-            '<div class="sw-scroll"><table class="sw-table"><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}'
-        ).format(head, Markup("").join(Markup("<tr>{}</tr>").format(row) for row in cells), tail)
-    )
-
-
-@app.function
-def form_of(value):
-    """Alignment of a column of such values: numbers to the right, dates in one line."""
-    return "sw-n" if isinstance(value, int) else "sw-d" if isinstance(value, datetime) else ""
-
-
-@app.function
-def evidence(turn_ids, places, said):
-    """Turns with the place where each stood, one under the other."""
-    lines = [
-        Markup("<div><b>{}</b> {}</div>").format(
-            "not found" if place is None else f"place {place}",
-            plain(cut(said.get(turn_id, "(removed)"), 240)),
-        )
-        for turn_id, place in zip(turn_ids, places, strict=True)
-    ]
-    return Markup("").join(lines)
-
-
-@app.function
-def cut(text, most):
-    """The beginning of a long text."""
-    return text if len(text) <= most else f"{text[:most].rstrip()} ..."
-
-
-@app.function
-def shown_answer(answer, now):
-    """An answer with the reasons of every hit."""
-    found, problem = answer
-    if found is None:
-        return paragraph(problem)
-    topics = [
-        hit(one.name, one.summary, f"{one.cell_count} memories, updated {ago(one.updated_at, now)}", one)
-        for one in found.topics
-    ]
-    cells = [
-        hit(
-            one.cell_type,
-            one.content,
-            ", ".join(
-                [
-                    ago(one.event_time, now),
-                    one.source_name,
-                    *([f"topic {one.topic_name}"] if one.topic_name else []),
-                    f"salience {one.salience:.1f}",
-                    *(["in an open contradiction"] if one.has_open_contradiction else []),
-                    *([f"previously {one.history[0].value}"] if one.history else []),
-                ]
-            ),
-            one,
-        )
-        for one in found.cells
-    ]
-    turns = [
-        hit(
-            one.speaker or one.role,
-            cut(one.content, 320),
-            f"{ago(one.event_time, now)}, {one.source_name}",
-            one,
-        )
-        for one in found.turns
-    ]
-    when = f", time {found.after or '...'} to {found.before or '...'}" if found.after or found.before else ""
-    parts = [
-        Markup('<p class="sw-note">taken as a question of the kind <b>{}</b>{}. {}</p>').format(
-            found.intent, when, " ".join(str(plain(one)) for one in found.notes)
-        )
-    ]
-    columns = [("Memories", cells), ("Topic summaries", topics), ("Raw turns", turns)]
-    left = Markup("").join(tier(name, hits) for name, hits in columns[:2] if hits)
-    right = Markup("").join(tier(name, hits) for name, hits in columns[2:] if hits)
-    parts.append(
-        Markup('<div class="sw-answer"><div>{}</div>{}</div>').format(
-            left or Markup('<p class="sw-note">No memory is found.</p>'),
-            Markup("<div>{}</div>").format(right) if right else Markup(""),
-        )
-    )
-    return html(Markup("").join(parts))
-
-
-@app.function
-def tier(name, hits):
-    """One tier of an answer."""
-    return Markup('<h4 class="sw-tier">{}</h4><ol class="sw-hits">{}</ol>').format(
-        name, Markup("").join(hits)
-    )
-
-
-@app.function
-def hit(chip, text, about, one):
-    """One hit: what it says, where it is from, and the columns of its score."""
-    columns = Markup("").join(
-        Markup("<span>{} {}</span>").format(plain(name), f"{value:.4g}") for name, value in one.why.items()
-    )
-    form = Markup(
-        '<li><div class="sw-chip">{}</div><div class="sw-text">{}</div><div class="sw-about">{}</div>'
-        '<div class="sw-why">{}<span>score {}</span></div></li>'
-    )
-    return form.format(plain(chip), plain(text), plain(about), columns, f"{one.score:.4f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Foreign libraries that take long to import and that most commands never ask for anything; patterns likewise.
+"""Lazy imports of slow libraries that most commands do not need, and lazily compiled patterns.
 
 The file that needs one writes `openai = deferred("openai")` in the place of `import openai`, and imports it under
 `TYPE_CHECKING` for its types. Python's own lazy loader is not used: until 3.12 two threads that ask a library for its

@@ -1,10 +1,7 @@
-"""Recall of a home: how many of the turns that answer its own questions are among the first found.
+"""Recall of a home: the share of the turns that answer its own questions among the first results.
 
-A question set names turn ids of that home (`slowwave/schemas/questions.py`). Everything is computed from one frame,
-`found`: `question_index`, `turn_id` and for each list of the fusion `<name>_rank`, `<name>_value` and `<name>_share`
-(`slowwave/recall/turns.py`). A list's share does not depend on the other lists, so the answer without a list is the
-same frame without its share. Public question sets, which bring their sessions, are measured by
-`benchmarks/retrieval_quality.py`. Nothing here writes.
+A question set names turn ids of that home (`slowwave/schemas/questions.py`). Public question sets, which bring their
+sessions, are measured by `benchmarks/retrieval_quality.py`, next to other ways to search. Nothing here writes.
 """
 
 from collections.abc import Sequence
@@ -21,18 +18,10 @@ from slowwave.recall.reader import Reader, open_reader
 from slowwave.recall.turns import FoundTurns, TurnQuestion, find_turns
 from slowwave.schemas.questions import Evaluation, Figures, Question, QuestionFile
 from slowwave.schemas.search import Filters
+from slowwave.store import Store
 
 CUTS: Final = (5, 10, 25, 50)
 """Numbers of turns after which recall is measured."""
-
-RANK_CONSTANT: Final = 60
-"""k of the plain hybrid baseline: Cormack, Clarke and Buettcher, 2009."""
-
-OF_DIALOGUE: Final = ("answer", "asking", "speaker")
-"""Parts of a score that reorder what the lists found, and find nothing themselves."""
-
-BASELINES: Final = {"turn": "full text only", "vector": "vectors only"}
-"""The lists of plain hybrid search, and what each is alone."""
 
 EVERY: Final = "all"
 """The category of all questions together."""
@@ -40,7 +29,10 @@ EVERY: Final = "all"
 WANTED: Final = pl.Schema({"question_index": pl.Int64, "category": pl.String, "turn_id": pl.String})
 """One row a question and turn of its evidence."""
 
-_SCORED: Final = {"turn_id": pl.String, "fused_score": pl.Float64}
+PLACED: Final = pl.Schema({"question_index": pl.Int64, "turn_id": pl.String, "rank": pl.Int64})
+"""One row a question and turn that was found for it; the best has rank 1."""
+
+NOTHING: Final = "there is no memory here to ask: `slowwave ingest PATH` makes one, or --home names one"
 
 
 def read_questions(path: Path) -> tuple[Question, ...]:
@@ -73,18 +65,14 @@ def measure(home: Home, questions: Sequence[Question]) -> Evaluation:
         InputError: No question has evidence in this home.
     """
     reader = open_reader(home)
-    if reader.store is None:
-        raise NotFoundError(
-            "there is no memory here to ask: `slowwave ingest PATH` makes one, or --home names one"
-        )
+    store = reader.require_store(NOTHING)
     named = pl.Series(sorted({name for question in questions for name in question.evidence}), dtype=pl.String)
-    known = reader.store.by_key("turns", named, ["turn_id"])
+    known = store.by_key("turns", named, ["turn_id"])
     wanted, left_out = wanted_turns(questions, known.with_columns(id="turn_id"))
     if wanted.is_empty():
         why = ", ".join(f"{count} x {reason}" for reason, count in left_out.items())
         raise InputError(f"no question can be measured: {why or 'there is none'}")
-    found = find(reader, questions)
-    by_category = figures_by(recall_table(by_shares(found, list_names(found)), wanted), "category")
+    by_category = figures_by(recall_table(placed_turns(reader, store, questions), wanted), "category")
     return Evaluation(
         recall=by_category.pop(EVERY),
         by_category=by_category,
@@ -114,66 +102,21 @@ def wanted_turns(questions: Sequence[Question], known: pl.DataFrame) -> tuple[pl
     return wanted.sort("question_index", "turn_id"), left_out
 
 
-def find(reader: Reader, questions: Sequence[Question]) -> pl.DataFrame:
-    """The turns that every list of the fusion finds for each question: `found`; none where there is no store yet."""
-    parts = [pl.DataFrame(schema={"question_index": pl.Int64, **_SCORED})]
-    if reader.store is None:
-        return parts[0]
-    for place, question in enumerate(questions):
-        vector, _ = reader.vector_of(question.question)
-        words = telling_words(question.question, most=QUERY_WORDS)
-        asked = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
-        turns = as_frame(find_turns(reader.store, asked, reader.settings))
-        parts.append(turns.with_columns(question_index=pl.lit(place, dtype=pl.Int64)))
-    return pl.concat(parts, how="diagonal")
+def turns_for(reader: Reader, store: Store, question: Question) -> FoundTurns:
+    """The turns that a search finds for a question, with what was said by the time that it is asked at."""
+    vector, _ = reader.vector_of(question.question)
+    words = telling_words(question.question, most=QUERY_WORDS)
+    return find_turns(store, TurnQuestion(words, vector, Filters(as_of=question.asked_at)), reader.settings)
 
 
-def as_frame(found: FoundTurns) -> pl.DataFrame:
-    """`turn_id`, `fused_score` and for each list `<name>_rank`, `<name>_value` and `<name>_share`; null without."""
-    frame = pl.DataFrame({"turn_id": list(found.scores), "fused_score": list(found.scores.values())}, _SCORED)
-    for name, shares in found.shares.items():
-        values = found.values.get(name, shares)
-        part = pl.DataFrame(
-            {
-                "turn_id": list(shares),
-                f"{name}_value": [values[key] for key in shares],
-                f"{name}_share": list(shares.values()),
-            },
-            schema={"turn_id": pl.String, f"{name}_value": pl.Float64, f"{name}_share": pl.Float64},
-        ).filter(pl.col(f"{name}_share") != 0.0 if name not in found.values else pl.lit(value=True))
-        ranked = part.sort(f"{name}_value", "turn_id", descending=[True, False])
-        ranked = ranked.with_columns(pl.int_range(1, pl.len() + 1).cast(pl.Int64).alias(f"{name}_rank"))
-        frame = frame.join(ranked, on="turn_id", how="left", maintain_order="left")
-    return frame
-
-
-def list_names(found: pl.DataFrame) -> list[str]:
-    """The lists that found anything."""
-    return [name.removesuffix("_share") for name in found.columns if name.endswith("_share")]
-
-
-def by_shares(found: pl.DataFrame, lists: Sequence[str]) -> pl.DataFrame:
-    """`question_index`, `turn_id` and `rank` (1 is the best, ties by turn id) of the sum of these lists' shares."""
-    return ranked_by(found, lists, [pl.col(f"{name}_share") for name in lists])
-
-
-def ranked_by(found: pl.DataFrame, lists: Sequence[str], shares: list[pl.Expr]) -> pl.DataFrame:
-    """`question_index`, `turn_id` and `rank` of what these lists found, by the sum of `shares`."""
-    if not lists:
-        return pl.DataFrame(schema={"question_index": pl.Int64, "turn_id": pl.String, "rank": pl.Int64})
-    score = pl.sum_horizontal(share.fill_null(0.0) for share in shares)
-    return (
-        found.filter(pl.any_horizontal(pl.col(f"{name}_rank").is_not_null() for name in lists))
-        .select("question_index", "turn_id", score=score)
-        .sort("question_index", "score", "turn_id", descending=[False, True, False])
-        .with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("question_index"))
-        .drop("score")
-    )
-
-
-def by_ranks(found: pl.DataFrame, lists: Sequence[str]) -> pl.DataFrame:
-    """As `by_shares`, of the sum of 1 / (`RANK_CONSTANT` + rank): plain hybrid search."""
-    return ranked_by(found, lists, [1.0 / (RANK_CONSTANT + pl.col(f"{name}_rank")) for name in lists])
+def placed_turns(reader: Reader, store: Store, questions: Sequence[Question]) -> pl.DataFrame:
+    """The turns found for each question (`PLACED`)."""
+    places = [
+        (place, turn_id, rank)
+        for place, question in enumerate(questions)
+        for rank, turn_id in enumerate(turns_for(reader, store, question).scores, start=1)
+    ]
+    return pl.DataFrame(places, PLACED, orient="row")
 
 
 def recall_table(placed: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
@@ -190,28 +133,6 @@ def recall_table(placed: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
     columns = [pl.len().cast(pl.Int64).alias("question_count"), *means]
     whole = shares.select(pl.lit(EVERY).alias("category"), *columns)
     return pl.concat([whole, shares.group_by("category").agg(columns).sort("category")])
-
-
-def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
-    """Recall of all questions by other ways: `group`, `way`, `question_count` and `recall_at_<k>`.
-
-    Groups are `baseline` (one scale of full text, vectors, both fused by rank), `alone` (each list) and `without` (the
-    whole but that list). A way whose list is not there is left out.
-    """
-    there = list_names(found)
-    plain = [name for name in BASELINES if name in there]
-    ways = {("baseline", BASELINES[name]): by_shares(found, [name]) for name in plain}
-    if len(plain) == len(BASELINES):
-        ways["baseline", "plain hybrid"] = by_ranks(found, plain)
-    ways |= {("alone", name): by_shares(found, [name]) for name in there if name not in OF_DIALOGUE}
-    ways |= {("without", name): by_shares(found, [one for one in there if one != name]) for name in there}
-    parts = [
-        recall_table(placed, wanted)
-        .head(1)
-        .select(pl.lit(group).alias("group"), pl.lit(way).alias("way"), pl.exclude("category"))
-        for (group, way), placed in ways.items()
-    ]
-    return pl.concat(parts) if parts else pl.DataFrame(schema={"group": pl.String, "way": pl.String})
 
 
 def figures_by(table: pl.DataFrame, name: str) -> dict[str, Figures]:

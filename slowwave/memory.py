@@ -1,4 +1,4 @@
-"""`Memory`: the memory as a notebook, a program or an agent uses it (`docs/memory.md` shows every call).
+"""`Memory`: the Python interface for notebooks, programs and agents (`docs/memory.md` shows every call).
 
 No language model, no Prefect. Reading takes no lock and stays warm from question to question.
 """
@@ -56,7 +56,6 @@ from slowwave.schemas.results import (
     ForgottenCell,
     QuarantinedChunk,
     Recorded,
-    Replacement,
     Stats,
     Status,
 )
@@ -72,6 +71,9 @@ from slowwave.schemas.search import (
 )
 
 Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
+
+CLOSE_SECONDS = 20.0
+"""Longest time that closing takes; what is not found by then is folded by the next writer."""
 
 
 class Memory(Lists, Edits, Sources):
@@ -187,7 +189,7 @@ class Memory(Lists, Edits, Sources):
         """Record messages of conversations (`RecordRequest`) as they are said; they survive a kill once this returns.
 
         Secrets are redacted, and memory that Slowwave put into a prompt is left out. A message that was recorded
-        before adds nothing. It is found some seconds later (`record.fold_seconds`), while a night runs with its next
+        before adds nothing. It is found some seconds later (`FOLD_SECONDS`), while a night runs with its next
         commit; the next ingest or night cuts it into chunks, and the night makes memories of them.
 
         Raises:
@@ -324,10 +326,6 @@ class Memory(Lists, Edits, Sources):
         """Counts of all memories by type, status, topic, age and origin, and of their use."""
         return overview.stats(self._reader, now=moment_of(now))
 
-    def replacements(self) -> list[Replacement]:
-        """Memories that no longer hold, each with the one that took its place, oldest first."""
-        return overview.replacements(self._reader)
-
     def core(self, *, project: str | None = None) -> str:
         """Core memory as its user may see it: the home's own, and behind it that of a project; "" for none."""
         reader = self._reader.within(project)
@@ -371,7 +369,7 @@ class Memory(Lists, Edits, Sources):
 
     def close(self) -> None:
         """Make findable what was recorded, write the noted uses; what cannot be done now waits, without an error."""
-        self._folding.finish(most_seconds=self._home.settings.server.stop_seconds)
+        self._folding.finish(most_seconds=CLOSE_SECONDS)
         with suppress(TransientError):
             self.flush()
 

@@ -1,4 +1,4 @@
-"""Progress of long work: whoever shows it subscribes, whoever works reports; silent when nobody listens."""
+"""Progress of long work: workers report, subscribers show it, and without a subscriber it is silent."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Files whole: a reader finds the old one or the new one, and a kill leaves no half of either."""
+"""Atomic replacement of files: a reader finds the old file or the new one, never a part."""
 
 import errno
 import os

@@ -1,1 +1,1 @@
-"""The work of the night: what each flow finds, asks, plans and commits, under the name of its flow."""
+"""The steps of each flow, in a module or folder of the flow's name: find, ask, plan, commit."""

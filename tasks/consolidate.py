@@ -12,13 +12,21 @@ from slowwave.models.requests import Request
 from slowwave.models.rows import cell_rows
 from slowwave.schemas.choices import EXTRACTIVE
 from slowwave.schemas.table_parts import Timestamp, nullable, strings
-from slowwave.settings.topics import SummarySettings
 from slowwave.store import col, lit
 from slowwave.trust.origins import answered_for_first
 from tasks.ask import Model, author_columns
 from tasks.extractive import extractive_summaries, shorter_beyond
 from tasks.frames import Frame
 from tasks.step import Readable, step
+
+TOPIC_WORDS = 150
+"""Longest summary of a topic, in words: a search shows it whole."""
+
+SUMMARY_MEMORIES = 60
+"""Memories shown for one summary, most salient and newest first: more than a topic has that need not be split."""
+
+WHOLE_TOKENS = 600
+"""Tokens of memories that are shown whole for one summary; the others are shown in their compressed form."""
 
 
 class DueTopics(Frame):
@@ -83,20 +91,20 @@ def find_cells_of(reader: Readable, topics: DataFrame[DueTopics]) -> DataFrame[T
         "topic_id", "salience", "event_time", "cell_id", descending=[False, True, True, False]
     )
     best = cells.filter(answered_for_first("topic_id")).group_by("topic_id", maintain_order=True)
-    shown = best.head(reader.settings.summaries.max_cells)["cell_id"]
+    shown = best.head(SUMMARY_MEMORIES)["cell_id"]
     return TopicCells.of(cells.with_columns(is_shown=pl.col("cell_id").is_in(shown.implode())))
 
 
 @step
 def ask_summaries(
-    model: Model, topics: DataFrame[DueTopics], cells: DataFrame[TopicCells], settings: SummarySettings
+    model: Model, topics: DataFrame[DueTopics], cells: DataFrame[TopicCells]
 ) -> DataFrame[Summaries]:
     """The model's name, summary and compressed line of each topic; a topic without a usable answer has no row."""
-    shown = shorter_beyond(cells.filter("is_shown"), tokens=settings.whole_tokens).sort(
+    shown = shorter_beyond(cells.filter("is_shown"), tokens=WHOLE_TOKENS).sort(
         "valid_from", "event_time", "cell_id"
     )
     pages = {topic: shown.filter(pl.col("topic_id") == topic) for topic in topics["topic_id"]}
-    page = {"max_words": settings.max_words}
+    page = {"max_words": TOPIC_WORDS}
     requests = {
         topic: Request(
             render("summarize_topic", name=name, cells=cell_rows(pages[topic]), **page), SummaryAnswer, page
@@ -125,7 +133,7 @@ def extract_summaries(
     """Without a model: each topic's most central, most salient, newest sentences."""
     written = extractive_summaries(
         cells.filter("is_shown").with_columns(without_speakers(pl.col("content")).alias("content")),
-        max_words=reader.settings.summaries.max_words,
+        max_words=TOPIC_WORDS,
         now=reader.now,
         age_rate=reader.settings.search.age_rate,
     )

@@ -8,11 +8,11 @@ from datetime import timedelta
 import polars as pl
 
 from slowwave.journal.plan import Plan
-from slowwave.lifecycle.fading import to_archive, to_delete_again, to_prune
+from slowwave.lifecycle.fading import MOST_FALSE_RATE, to_archive, to_delete_again, to_prune
 from slowwave.schemas.report import forgetting_line, several_memories
 from slowwave.schemas.tables import OWNER
 from slowwave.store import col, lit
-from slowwave.store.forgetting import fading_of, forgetting_of, long_unused
+from slowwave.store.forgetting import PREVIEW_DAYS, fading_of, forgetting_of, long_unused
 from tasks.step import Readable, step
 
 COLUMNS = [
@@ -48,8 +48,7 @@ def plan_deleted_again(reader: Readable, cells: pl.DataFrame) -> Plan:
 def plan_archive(reader: Readable, cells: pl.DataFrame) -> Plan:
     """Archives what faded; the topics it leaves are summarized anew."""
     usage = reader.store.by_key("cell_usage", cells["cell_id"])
-    settings = reader.settings
-    faded = to_archive(cells, usage, now=reader.now, forget=settings.forget, decay=settings.decay)
+    faded = to_archive(cells, usage, now=reader.now, forget=reader.settings.forget)
     left = cells.join(faded, on="cell_id", how="semi").drop_nulls("topic_id")
     reason = pl.lit("a memory of this topic was archived")
     topics = left.select("topic_id").unique().sort("topic_id").with_columns(reason=reason)
@@ -70,18 +69,17 @@ def plan_prune(reader: Readable, cells: pl.DataFrame) -> Plan:
 @step
 def preview_fading(reader: Readable) -> Plan:
     """Notes on what will fade soon, and on how often forgetting was wrong so far; it changes nothing."""
-    forget, notes = reader.settings.forget, []
-    soon = fading_of(reader.store, now=reader.now, forget=forget, decay=reader.settings.decay).height
+    notes = []
+    soon = fading_of(reader.store, now=reader.now, forget=reader.settings.forget).height
     if soon:
-        notes.append(
-            f"{several_memories(soon)} will fade within {forget.preview_days:g} days if nobody uses them"
-        )
-    counted = forgetting_of(reader.store, now=reader.now, days=forget.recent_days)
+        notes.append(f"{several_memories(soon)} will fade within {PREVIEW_DAYS:g} days if nobody uses them")
+    counted = forgetting_of(reader.store, now=reader.now)
     if counted.archived_count:
         notes.append(forgetting_line(counted))
-    most = forget.max_false_rate
-    if (counted.rate or 0.0) > most:
-        notes.append(f"that is above {most:.1%}: raise forget.unused_days, or lower the rates of decay")
+    if (counted.rate or 0.0) > MOST_FALSE_RATE:
+        notes.append(
+            f"that is above {MOST_FALSE_RATE:.1%}: raise forget.unused_days, or lower the rates of decay"
+        )
     return Plan(notes=notes)
 
 

@@ -12,12 +12,14 @@ from datetime import UTC, datetime
 from functools import cached_property, wraps
 from typing import ParamSpec, TypeVar
 
+import polars as pl
 from prefect import Flow, Task, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
+from slowwave.errors import TransientError
 from slowwave.home.stage import Stage
 from slowwave.home.workspace import open_workspace
 from slowwave.models.embed.protocol import Embedder
@@ -75,6 +77,14 @@ class Readable:
         self.settings = settings
         self.now = now
         self.embedder = embedder
+
+    def vectors_of(self, texts: pl.Series) -> pl.Series | None:
+        """Vectors of texts, NaN where one has none; None without an embedder, or while it does not answer."""
+        try:
+            made = self.embedder.embed_documents(texts.to_list()) if self.embedder else None
+        except TransientError:  # the vectors of what the stage writes wait too, and its report says so
+            return None
+        return pl.Series("vector", made.vectors) if made else None
 
 
 class StageRun(Stage):

@@ -1,16 +1,21 @@
 """Failed tries: after an unusable answer comes a pause that doubles, and at last quarantine."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import polars as pl
 
 from slowwave.errors import InputError, OutputError
 from slowwave.journal.catalogue import rows_of
 from slowwave.models.requests import Outcome
-from slowwave.settings.groups import NightSettings
 
 QUARANTINED, FAILED = "quarantined", "failed"
+
+MOST_ATTEMPTS = 3
+"""Unusable answers before quarantine: what two repeats in two nights did not mend is in the text."""
+
+BACKOFF = timedelta(hours=20)
+"""First pause before another try, so that the next night makes it; doubles each time."""
 
 
 def is_failed_try(outcome: Outcome) -> bool:
@@ -18,10 +23,10 @@ def is_failed_try(outcome: Outcome) -> bool:
     return isinstance(outcome.error, OutputError | InputError)
 
 
-def after_failed_try(tried: pl.DataFrame, *, night: NightSettings, now: datetime) -> pl.DataFrame:
+def after_failed_try(tried: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
     """The rows with `attempts` (before) counted up, and the `status` and `retry_at` that follow from it."""
-    is_last = pl.col("attempts") + 1 >= night.max_attempts
-    pause = pl.duration(seconds=night.retry_backoff_hours * 3600 * 2 ** pl.col("attempts"))
+    is_last = pl.col("attempts") + 1 >= MOST_ATTEMPTS
+    pause = pl.duration(seconds=BACKOFF.total_seconds() * 2 ** pl.col("attempts"))
     return tried.with_columns(
         attempts=pl.col("attempts") + 1,
         status=pl.when(is_last).then(pl.lit(QUARANTINED)).otherwise(pl.lit(FAILED)),
@@ -30,7 +35,7 @@ def after_failed_try(tried: pl.DataFrame, *, night: NightSettings, now: datetime
 
 
 def failed_rows(
-    kind: str, tried: pl.DataFrame, outcomes: Sequence[Outcome], *, night: NightSettings, now: datetime
+    kind: str, tried: pl.DataFrame, outcomes: Sequence[Outcome], *, now: datetime
 ) -> pl.DataFrame:
     """Payload of an event such as `chunk.failed`: a row for each outcome that was a try and failed.
 
@@ -43,5 +48,5 @@ def failed_rows(
     ]
     if not rows:
         return rows_of(kind, [])
-    states = after_failed_try(pl.DataFrame(rows, infer_schema_length=None), night=night, now=now)
+    states = after_failed_try(pl.DataFrame(rows, infer_schema_length=None), now=now)
     return rows_of(kind, states.to_dicts())

@@ -26,12 +26,14 @@ STOP_SECONDS = 30
 
 
 @contextmanager
-def serving(home: Path, memory: Memory | None = None, lanes: Lanes | None = None) -> Iterator[httpx.Client]:
+def serving(
+    home: Path, memory: Memory | None = None, lanes: Lanes | None = None, *, nightly: bool = False
+) -> Iterator[httpx.Client]:
     """A client with the key of a server that runs meanwhile, with lanes of its own or the usual ones."""
     home.mkdir(parents=True, exist_ok=True)
     key = own_key(home)
     memory = memory or (lanes.memory if lanes else Memory(home))
-    app = create_app(memory, key=key, settings=load_settings(home))
+    app = create_app(memory, key=key, settings=load_settings(home), nightly=nightly)
     app.state.lanes = lanes or app.state.lanes
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"

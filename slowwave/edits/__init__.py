@@ -1,4 +1,4 @@
-"""Edits by a person, one module each: remember, correct, confirm, forget, resolve; and reports such as explain.
+"""Edits by a person: remember, correct, confirm, forget, resolve; and reports such as explain.
 
 An edit wins over every judge. Each is one segment of the journal, so that `rebuild` gives the same memory.
 """

@@ -57,9 +57,7 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
         name for name in Explanation.model_fields if name in row and name != "steps"
     ]  # those of its life
     strength = (
-        stored.join(cell_usage, on="cell_id").select(
-            effective_confidence(now=now, settings=reader.settings.decay)
-        )
+        stored.join(cell_usage, on="cell_id").select(effective_confidence(now=now))
         if stored.height
         else stored
     )

@@ -12,8 +12,9 @@ from slowwave.lifecycle.retention import days_since, effective_confidence
 from slowwave.recall.reader import Reader
 from slowwave.schemas.moments import DAY_UNKNOWN, are_unknown
 from slowwave.schemas.requests import WeakRequest
-from slowwave.schemas.results import Fading, Replacement, Stats
+from slowwave.schemas.results import Fading, Stats
 from slowwave.store import Store, col, lit, owned_by
+from slowwave.store.forgetting import PREVIEW_DAYS
 from slowwave.trust.origins import ON_TRUST, whose_of
 
 AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
@@ -22,7 +23,7 @@ TOPICS = 10
 
 def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]:
     """Memories that the nights would archive within so many days, as `Memory.weak` says."""
-    ahead = reader.settings.edits.weak_days if request.days is None else request.days
+    ahead = PREVIEW_DAYS if request.days is None else request.days
     store = reader.current()
     if store is None:
         return []
@@ -38,11 +39,11 @@ def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]
     ]
     cells = store.rows("cells", columns, owned_by(reader.settings.owner) & (col("status") == lit("active")))
     cell_usage, settings = store.by_key("cell_usage", cells["cell_id"]), reader.settings
-    soon = fading(cells, cell_usage, now=now, forget=settings.forget, decay=settings.decay, days=ahead)
+    soon = fading(cells, cell_usage, now=now, forget=settings.forget, days=ahead)
     found = (
         soon.join(cells, on="cell_id", how="inner", maintain_order="left")
         .join(cell_usage, on="cell_id", how="inner", maintain_order="left")
-        .with_columns(effective_confidence=effective_confidence(now=now, settings=settings.decay))
+        .with_columns(effective_confidence=effective_confidence(now=now))
     )
     named = [name for name in Fading.model_fields if name != "whose"]
     return [
@@ -137,16 +138,3 @@ def _forgetting(journal: Journal) -> dict[str, int | float | None]:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
-
-
-def replacements(reader: Reader) -> list[Replacement]:
-    """Memories of this owner that another one superseded in other words, oldest first."""
-    if (store := reader.current()) is None:
-        return []
-    superseded = owned_by(reader.settings.owner) & (col("status") == lit("superseded"))
-    old = store.rows("cells", ["content", "superseded_by", "event_time"], superseded)
-    new = store.by_key("cells", old["superseded_by"].drop_nulls(), ["cell_id", "content", "summary"])
-    pairs = old.join(new, left_on="superseded_by", right_on="cell_id", how="inner", suffix="_new")
-    told = pairs.filter(pl.col("content") != pl.col("content_new")).sort("event_time", "content")
-    named = told.select(old="content", new="content_new", timeline="summary")
-    return [Replacement(**row) for row in named.iter_rows(named=True)]

@@ -40,7 +40,7 @@ def read_status(home: Home, *, now: datetime) -> Status:
         pending=_pending(store, segments - applied - unreadable),
         lost_segments=len(unreadable | (applied - segments)),
         last_night=_last_night(store),
-        forgetting=forgetting_of(store, now=now, days=home.settings.forget.recent_days),
+        forgetting=forgetting_of(store, now=now),
         rows={name: store.count(name) for name in TABLES},
         **sizes,
     )

@@ -1,1 +1,1 @@
-"""Export: all of a memory as JSONL for another home, or as one page of Markdown for people."""
+"""Export a memory as JSONL for another home, or as one Markdown page for people."""

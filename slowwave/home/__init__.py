@@ -1,1 +1,1 @@
-"""One home folder: paths, locks, the workspace of a night, usage, and `MEMORY.md`."""
+"""A home folder: paths, locks, the workspace of a night, usage, and `MEMORY.md`."""

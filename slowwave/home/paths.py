@@ -32,8 +32,8 @@ from slowwave.ingest.redact.table import put_in_force, rules_with
 from slowwave.journal.segments import Journal
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
-from slowwave.settings.projects import asking_in
 from slowwave.settings.tree import Settings, load_settings
+from slowwave.store.scopes import asking_in
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def newest_fit(store: Store, base: Embedder) -> dict[str, object] | None:
 
 def wanted_space(home: Home, store: Store, base: Embedder) -> Embedder:
     """The embedder in the space that the store's vectors should be of: with its newest fit, where there is one."""
-    newest = newest_fit(store, base) if home.settings.embedding.centring else None
+    newest = newest_fit(store, base)
     return base if newest is None else _centred(home, base, newest)
 
 

@@ -15,6 +15,9 @@ from slowwave.schemas.report import StageReport
 CHANGED = "changed by somebody meanwhile: read anew by the next run"
 """Why a row of a plan was left out."""
 
+KEEP_VERSIONS = timedelta(hours=24)
+"""Age of table versions that upkeep removes: a reader holds one for minutes."""
+
 
 class Stage:
     """One run of a stage. `now` is read once, so that everything of a run has one time."""
@@ -84,9 +87,5 @@ class Stage:
 
 def optimize(workspace: Workspace) -> pl.DataFrame:
     """Compacts and indexes all tables under the writer lock; a row a table."""
-    settings = workspace.settings.store
     with workspace.writing():
-        return workspace.store.optimize(
-            vector_index_rows=settings.vector_index_rows,
-            keep_versions=timedelta(hours=settings.keep_versions_hours),
-        )
+        return workspace.store.optimize(keep_versions=KEEP_VERSIONS)

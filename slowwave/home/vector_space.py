@@ -35,6 +35,15 @@ FITTED = ("turns", "cells")
 COMPONENT_TEXTS = 50
 """Texts for each principal component: in fewer, a component is one of their subjects."""
 
+FIT_COMPONENTS = 3
+"""Principal components that are taken out beside the mean: what all texts of a home share (`benchmarks/topics.py`)."""
+
+FIT_TEXTS, FIT_GROWTH = 6, 1.5
+"""Texts from which the first fit is made, and times those of the last one that call for a new one."""
+
+SAMPLE = 20_000
+"""Texts, evenly spaced, that a fit looks at: 20 MB of vectors at 256 dimensions."""
+
 
 def compute_vectors(run: Stage) -> None:
     """Compute the vectors that are missing, in the space that the home should be in; its first fit comes before."""
@@ -92,13 +101,10 @@ def _switch(run: Stage, base: Embedder, known: dict[str, Vectors]) -> None:
 
 
 def _is_due(run: Stage, base: Embedder) -> bool:
-    settings = run.settings.embedding
-    if not settings.centring:
-        return False
     newest = newest_fit(run.store, base)
-    least = settings.centring_texts
+    least = FIT_TEXTS
     if newest is not None and newest["noise_std"] is not None:  # fits of former versions measured no noise
-        least = max(least, int(settings.centring_growth * int(str(newest["text_count"]))))
+        least = max(least, int(FIT_GROWTH * int(str(newest["text_count"]))))
     return _text_count(run.store) >= least
 
 
@@ -108,10 +114,9 @@ def _text_count(store: Store) -> int:
 
 def _fitted(run: Stage, base: Embedder) -> tuple[pl.DataFrame, dict[str, Vectors]]:
     """The event of a fit on the texts that are stored now, and the vectors that it made of them."""
-    settings = run.settings.embedding
-    sample = _sample(run.store, settings.centring_sample)
+    sample = _sample(run.store)
     vectors = base.embed_documents(sample["text"].to_list()).vectors
-    components = min(settings.centring_components, len(vectors) // COMPONENT_TEXTS)
+    components = min(FIT_COMPONENTS, len(vectors) // COMPONENT_TEXTS)
     directions = fit_directions(vectors, components=components)
     encoded = encode_directions(directions)
     relevance = _relevance(run.store, base, sample, vectors, directions)
@@ -152,11 +157,11 @@ def _kin(store: Store, sample: pl.DataFrame, vectors: Vectors) -> float | None:
     return float(np.median(whole)) if len(whole) else None
 
 
-def _sample(store: Store, most: int) -> pl.DataFrame:
+def _sample(store: Store) -> pl.DataFrame:
     """`key` and `text` of turns and memories as they are embedded, evenly spaced in the order of their keys."""
     keys = {table: store.rows(table, [KEYS[table]])[KEYS[table]].sort() for table in FITTED}
     rows = pl.concat(found.to_frame("key").with_columns(table=pl.lit(table)) for table, found in keys.items())
-    chosen = rows.gather_every(max(-(-rows.height // most), 1))
+    chosen = rows.gather_every(max(-(-rows.height // SAMPLE), 1))
     return pl.concat(
         store.embedded_texts(table, chosen.filter(pl.col("table") == table)["key"]).select(
             key=KEYS[table], text="text"

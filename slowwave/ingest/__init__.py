@@ -1,1 +1,1 @@
-"""Everything between a foreign file and a recorded turn; `formats` holds one file a format."""
+"""Parse foreign files into turns, and redact secrets; `formats` has one file per format."""

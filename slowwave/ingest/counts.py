@@ -7,9 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from slowwave.settings.readers import ReaderSettings
-
-DEFAULTS: Final = ReaderSettings()
+SHOWN_PLACES: Final = 20
+"""Sentences kept for one reason, in a file and in a report; further ones are only counted."""
 
 LONG_LINE: Final = "line over its bound"
 LATE_LINE: Final = "line behind the last one that is taken"
@@ -36,8 +35,6 @@ class Counts:
     redacted: Counter[str] = field(default_factory=Counter)
     excesses: list[tuple[str, str]] = field(default_factory=list)
     """What was over a bound: the reason, and a sentence without the file's name."""
-    shown_places: int = DEFAULTS.shown_places
-    """Sentences kept for one reason; further ones are only counted."""
 
     @property
     def is_empty(self) -> bool:
@@ -51,14 +48,14 @@ class Counts:
             self.exceed(reason, excess)
 
     def exceed(self, reason: str, sentence: str) -> None:
-        """Name something over its bound, unless the reason has `shown_places` sentences already."""
-        if sum(reason == known for known, _ in self.excesses) < self.shown_places:
+        """Name something over its bound, unless the reason has `SHOWN_PLACES` sentences already."""
+        if sum(reason == known for known, _ in self.excesses) < SHOWN_PLACES:
             self.excesses.append((reason, sentence))
 
     def taken_over(self) -> "Counts":
         """Return the counts so far and begin anew."""
         found = Counts(**vars(self))
-        vars(self).update(vars(Counts(shown_places=self.shown_places)))
+        vars(self).update(vars(Counts()))
         return found
 
     def add(self, other: "Counts") -> None:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import IO, Final, Literal
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.ingest.counts import DEFAULTS, Counts
+from slowwave.ingest.bounds import DEFAULTS, Bounds
+from slowwave.ingest.counts import Counts
 from slowwave.ingest.redact.names import safe_path
 from slowwave.schemas.refusals import clean_text
-from slowwave.settings.readers import ReaderSettings
 
 DATABASE_SUFFIX: Final = ".db"
 BLOCK_BYTES: Final = 1 << 20
@@ -35,7 +35,7 @@ class Input:
     """A file to read: its absolute path, the bounds, and the counts of what its reader leaves out."""
 
     path: Path
-    bounds: ReaderSettings
+    bounds: Bounds
     counts: Counts
 
     @property
@@ -48,20 +48,20 @@ class Input:
         return replace(self, counts=Counts())
 
 
-def input_of(path: Path, bounds: ReaderSettings = DEFAULTS) -> Input:
+def input_of(path: Path, bounds: Bounds = DEFAULTS) -> Input:
     """A file with new counts."""
-    return Input(path.absolute(), bounds, Counts(shown_places=bounds.shown_places))
+    return Input(path.absolute(), bounds, Counts())
 
 
 @contextmanager
 def open_bytes(
-    path: Path, bounds: ReaderSettings, bound: Literal["file_bytes", "conversation_bytes"] = "file_bytes"
+    path: Path, bounds: Bounds, bound: Literal["file_bytes", "conversation_bytes"] = "file_bytes"
 ) -> Iterator[tuple[BufferedReader, int]]:
     """A regular file, open for reading, and its size in bytes.
 
     Raises:
         NotFoundError: Nothing is there.
-        InputError: It is not a regular file, may not be read, or has more bytes than the setting `bound` allows.
+        InputError: It is not a regular file, may not be read, or has more bytes than `bound` allows.
     """
     try:
         if not path.exists():
@@ -72,8 +72,9 @@ def open_bytes(
         with path.open("rb") as file:
             size, most = os.fstat(file.fileno()).st_size, getattr(bounds, bound)
             if size > most:
+                allowed = "a file may have" if bound == "file_bytes" else f"readers.{bound} allows"
                 raise InputError(
-                    f"{shown_path(path)} has {size:,} bytes and is not read: readers.{bound} allows {most:,}."
+                    f"{shown_path(path)} has {size:,} bytes and is not read: {allowed} {most:,}."
                 )
             yield file, size
     except FileNotFoundError as error:
@@ -94,7 +95,7 @@ def blocks_of(file: IO[bytes], left: int) -> Iterator[bytes]:
         yield block
 
 
-def source_hash(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> str:
+def source_hash(path: Path, *, bounds: Bounds = DEFAULTS) -> str:
     """SHA-256 of the file's bytes, in hex, with a database's write-ahead log.
 
     Raises:

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from slowwave.errors import InputError
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import BLANK, LATE_LINE, LONG_LINE
 from slowwave.ingest.files import BLOCK_BYTES, Input, blocks_of, open_bytes, shown_path
-from slowwave.settings.readers import ReaderSettings
 
 COMPRESSED: Final = ".zst"
 GARBLED_LINE: Final = "line that is not UTF-8"
@@ -44,14 +44,14 @@ class Record(NamedTuple):
     fields: dict[str, object]
 
 
-def lines_of(path: Path, bounds: ReaderSettings) -> Iterator[Line]:
+def lines_of(path: Path, bounds: Bounds) -> Iterator[Line]:
     """The lines of a file as it was when it was opened, without their ends.
 
     Lines end with a line feed, or with a carriage return where the file's first block has no line feed.
 
     Raises:
         NotFoundError: There is no such file.
-        InputError: It cannot be read, is over `readers.file_bytes` (unpacked, where it is compressed), or is UTF-16.
+        InputError: It cannot be read, is over `file_bytes` (unpacked, where it is compressed), or is UTF-16.
     """
     with open_bytes(path, bounds) as (file, size):
         is_packed = path.suffix.lower() == COMPRESSED
@@ -74,8 +74,7 @@ def _unpacked(path: Path, file: BufferedReader, most_bytes: int) -> Iterator[byt
             size += length
             if size > most_bytes:
                 raise InputError(
-                    f"{shown_path(path)} has more than {most_bytes:,} bytes unpacked, and the rest is not read: "
-                    "readers.file_bytes allows no more."
+                    f"{shown_path(path)} has more than {most_bytes:,} bytes unpacked, and the rest is not read."
                 )
             yield bytes(block[:length])
     except (OSError, pa.ArrowException) as error:
@@ -136,7 +135,7 @@ def json_records(file: Input) -> Iterator[Record]:
         )
 
 
-def first_line_of(path: Path, bounds: ReaderSettings) -> Line | None:
+def first_line_of(path: Path, bounds: Bounds) -> Line | None:
     """The first line that is not blank; null where there is none."""
     return next((line for line in lines_of(path, bounds) if line.data is None or line.text), None)
 
@@ -174,7 +173,7 @@ def _skip_long(line: Line, file: Input) -> None:
 
 
 def _skip_late(line: Line, file: Input) -> None:
-    allowed = f"readers.file_lines allows {file.bounds.file_lines:,}"
+    allowed = f"a transcript may have {file.bounds.file_lines:,}"
     is_first = line.number == file.bounds.file_lines + 1
     excess = f"the lines from {line.number:,} on are left out: {allowed}" if is_first else ""
     file.counts.skip(LATE_LINE, excess=excess)

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.ingest.counts import DEFAULTS
+from slowwave.ingest.bounds import DEFAULTS, Bounds
 from slowwave.ingest.files import shown_path
 from slowwave.ingest.formats import FORMATS
 from slowwave.ingest.formats.row import Place
 from slowwave.ingest.lines import COMPRESSED
 from slowwave.schemas.report import UNREADABLE
-from slowwave.settings.readers import ReaderSettings
 
 _READ: Final = re.compile("|".join(sorted({form.in_folders for form in FORMATS if form.in_folders})))
 """Paths, in lower case, of the files that are read from a folder."""
@@ -54,9 +53,7 @@ class Found:
     """Reason and sentence."""
 
 
-def find_sources(
-    paths: Iterable[Path], *, bounds: ReaderSettings = DEFAULTS, home: Path | None = None
-) -> Found:
+def find_sources(paths: Iterable[Path], *, bounds: Bounds = DEFAULTS, home: Path | None = None) -> Found:
     """Files to read: each named file, and what each named folder holds, without repetition.
 
     `home` and its own parts (`HOME_PARTS`) are the memory itself, and are never read. Folders are walked in sorted
@@ -90,7 +87,7 @@ def _is_of_home(path: Path, home: Path) -> bool:
     return path == home or (path.is_relative_to(home) and path.relative_to(home).parts[0] in HOME_PARTS)
 
 
-def _walk(folder: Path, found: Found, bounds: ReaderSettings, home: Path | None) -> list[Path]:
+def _walk(folder: Path, found: Found, bounds: Bounds, home: Path | None) -> list[Path]:
     files: list[Path] = []
     top = folder.resolve()
     own = folder / home.relative_to(top) if home is not None and home.is_relative_to(top) else None
@@ -125,7 +122,7 @@ def _walk(folder: Path, found: Found, bounds: ReaderSettings, home: Path | None)
         late = len(wanted) - bounds.folder_files
         found.passed_by[LATE_FILE] += late
         left_out = f"{late:,} of its {len(wanted):,} files are left out"
-        allowed = f"readers.folder_files allows {bounds.folder_files:,}"
+        allowed = f"a folder may have {bounds.folder_files:,}"
         found.named.append((LATE_FILE, f"{shown_path(folder)}: {left_out}: {allowed}"))
     return wanted[: bounds.folder_files]
 

@@ -13,6 +13,7 @@ from typing import Final, Literal, cast
 
 import polars as pl
 
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import CUT_MESSAGE, QUIET, Counts
 from slowwave.ingest.fences import strip_injected
 from slowwave.ingest.fields import LONGEST_LABEL
@@ -26,7 +27,6 @@ from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.moments import FIRST_KNOWN, are_impossible, unknown_until
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.tables import frame_schema
-from slowwave.settings.readers import ReaderSettings
 from slowwave.trust.own_words import NAME_WORDS
 
 Role = Literal["user", "assistant", "document"]
@@ -145,7 +145,7 @@ def to_parts(
     source: Source,
     kind: str,
     counts: Counts,
-    bounds: ReaderSettings,
+    bounds: Bounds,
     told: Mapping[str, Known] | None = None,
 ) -> Iterator[Reading]:
     """Turns of the messages, in order, without injected memory and without secrets, in parts of a bounded size.
@@ -199,7 +199,7 @@ def _row(
     seen: _Seen,
     secrets: Known,
     counts: Counts,
-    bounds: ReaderSettings,
+    bounds: Bounds,
 ) -> dict[str, object] | None:
     """The turn of a message as a row; null, and counted, where there is nothing new in it."""
     position = seen.place_of(message.session_id)
@@ -267,7 +267,7 @@ def _turn_ids(message: RawMessage, *, digest: str, position: int) -> tuple[str, 
     return stable_id("turn", *message.identity), by_position
 
 
-def _clean_parts(message: RawMessage, secrets: Known, counts: Counts, bounds: ReaderSettings) -> str:
+def _clean_parts(message: RawMessage, secrets: Known, counts: Counts, bounds: Bounds) -> str:
     kept: list[str] = []
     room, left_out, is_as_read = bounds.message_characters, message.left_out, True
     for part in message.parts:
@@ -355,13 +355,13 @@ def _border_after(text: str, least: int) -> int:
 
 
 def with_possible_times(
-    rows: pl.DataFrame, *, now: datetime, bounds: ReaderSettings
+    rows: pl.DataFrame, *, now: datetime, ahead_hours: float
 ) -> tuple[pl.DataFrame, pl.Series]:
     """Rows with `event_time`, and which of them were dated after `now`: their day becomes unknown, up to `now`.
 
-    Clocks differ, so `readers.ahead_hours` more are possible. `valid_from` moves with the time that it was taken from.
+    Clocks differ, so `ahead_hours` more are possible. `valid_from` moves with the time that it was taken from.
     """
-    last = now + timedelta(hours=bounds.ahead_hours)
+    last = now + timedelta(hours=ahead_hours)
     times = rows["event_time"]
     first_time, last_time = cast("datetime", times.min()), cast("datetime", times.max())
     if rows.is_empty() or (first_time >= FIRST_KNOWN and last_time <= last):  # nearly always, and quicker

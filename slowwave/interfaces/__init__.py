@@ -1,1 +1,1 @@
-"""The ways in: one server that answers and renders, and its thin clients (command line, hooks, MCP)."""
+"""One server per home that answers and renders, and its clients: command line, hooks, MCP."""

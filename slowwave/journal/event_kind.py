@@ -27,8 +27,10 @@ OF_EVENTS_ALONE: dict[str, Dtype] = {
 }
 """Columns of payloads that no table has; every other one has the type that it has in the tables."""
 
-TYPES: dict[str, Dtype] = {name: dtype for table in TABLES for name, dtype in frame_schema(table).items()}
-TYPES |= OF_EVENTS_ALONE
+TYPES: dict[str, Dtype] = {
+    **{name: dtype for table in TABLES for name, dtype in frame_schema(table).items()},
+    **OF_EVENTS_ALONE,
+}
 
 GROUPS = {
     "OWNER": tuple(OWNER),

@@ -1,1 +1,1 @@
-"""Rules about memories over time: which value holds, what says the same, what fades. Nothing here reads or writes."""
+"""Pure rules about memories over time: current values, repetitions, retention."""

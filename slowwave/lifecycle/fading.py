@@ -14,7 +14,7 @@ from slowwave.lifecycle.retention import (
 )
 from slowwave.schemas.report import Forgetting
 from slowwave.schemas.tables import OWNER
-from slowwave.settings.groups import DecaySettings, ForgetSettings
+from slowwave.settings.groups import ForgetSettings
 
 
 def to_archive(
@@ -23,7 +23,6 @@ def to_archive(
     *,
     now: datetime,
     forget: ForgetSettings,
-    decay: DecaySettings,
 ) -> pl.DataFrame:
     """Active cells that faded: below the least effective confidence, never cited, long unused, not protected.
 
@@ -32,8 +31,8 @@ def to_archive(
     return (
         _may_fade(cells, cell_usage)
         .with_columns(
-            effective_confidence=effective_confidence(now=now, settings=decay),
-            unused_days=unused_days(now=now, settings=decay),
+            effective_confidence=effective_confidence(now=now),
+            unused_days=unused_days(now=now),
         )
         .filter(
             (pl.col("effective_confidence") < forget.min_confidence)
@@ -59,7 +58,6 @@ def fading(
     *,
     now: datetime,
     forget: ForgetSettings,
-    decay: DecaySettings,
     days: float,
 ) -> pl.DataFrame:
     """Active cells that `to_archive` will archive within `days` if nobody uses them until then.
@@ -68,9 +66,9 @@ def fading(
     before the days that must pass without use. Returns `cell_id` and `fades_at` (before `now` for a cell that is due),
     soonest first, ties by id.
     """
-    share = pl.lit(forget.min_confidence) / reinforced(pl.col("confidence"), settings=decay)
-    lasts = days_until(share, rate_of(), exponent=decay.exponent).clip(lower_bound=forget.unused_days)
-    ahead = lasts - unused_days(now=now, settings=decay)
+    share = pl.lit(forget.min_confidence) / reinforced(pl.col("confidence"))
+    lasts = days_until(share, rate_of()).clip(lower_bound=forget.unused_days)
+    ahead = lasts - unused_days(now=now)
     microseconds = (pl.col("ahead") * DAY * 1e6).round(0).cast(pl.Int64)
     gets_below = (rate_of() > 0) | (
         share > 1
@@ -90,20 +88,27 @@ def _may_fade(cells: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
     return cells.join(cell_usage, on="cell_id", how="inner").filter(may_fade)
 
 
-def false_forgetting(cell_usage: pl.DataFrame, *, now: datetime, days: float) -> Forgetting:
-    """Count archived memories and those that came back, over all time and within the last `days`.
+RECENT_RATE_DAYS = 90.0
+"""Days of the recent rate of wrong forgetting, beside that of all time: as many as `forget.unused_days`."""
+
+MOST_FALSE_RATE = 0.01
+"""Share of archived memories that came back above which a night warns: one of a hundred was missed."""
+
+
+def false_forgetting(cell_usage: pl.DataFrame, *, now: datetime) -> Forgetting:
+    """Count archived memories and those that came back, over all time and within the last `RECENT_RATE_DAYS`.
 
     `cell_usage` has `archived_count`, `archived_at`, `revived_count`, `revived_at`. Memories that were deleted or
     pruned since are not counted. Recent figures count each memory once.
     """
-    since = pl.lit(now - timedelta(days=days))
+    since = pl.lit(now - timedelta(days=RECENT_RATE_DAYS))
     counts = cell_usage.select(
         archived_count=pl.col("archived_count").sum(),
         revived_count=pl.col("revived_count").sum(),
         recent_archived_count=(pl.col("archived_at") > since).sum(),
         recent_revived_count=(pl.col("revived_at") > since).sum(),
     )
-    return Forgetting(**counts.cast(pl.Int64).row(0, named=True), recent_days=days)
+    return Forgetting(**counts.cast(pl.Int64).row(0, named=True), recent_days=RECENT_RATE_DAYS)
 
 
 def revivals(cell_usage: pl.DataFrame, *, now: datetime, reason: str) -> pl.DataFrame:

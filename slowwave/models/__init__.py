@@ -1,4 +1,4 @@
-"""Everything that talks to a model: prompts, answers, the gateway to the language model, and embeddings.
+"""Everything that talks to a model: prompts, answers, the gateway to the language model, embeddings.
 
 A request goes in, an outcome comes out: a validated answer, or an error with the reason. One item's failure
 never stops the others, an outage costs a few requests and not one for each item, and a budget is a bound.

@@ -40,6 +40,9 @@ _ENDED = {
 }
 """What is wrong with an answer that ended so. It is not asked for again: it would end so again."""
 
+FIRST_PAUSE_SECONDS = 1.0
+"""First pause before a request is repeated; doubles each time."""
+
 
 class Exchange:
     """One request until its answer: what it used, and the text that was accepted."""
@@ -110,7 +113,7 @@ class Exchange:
         completion = repeated(
             lambda: self._post(request),
             retries=self.settings.transport_retries,
-            pauses=(self.settings.transport_backoff_seconds, self.settings.timeout_seconds),
+            pauses=(FIRST_PAUSE_SECONDS, self.settings.timeout_seconds),
             can_pass=lambda failure: isinstance(failure.error, TransientError),
             stopped=self.state.stopped,
         )

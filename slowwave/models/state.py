@@ -9,6 +9,9 @@ from slowwave.models.servers import ServerError, bare, ollama_client, openai_cli
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.settings.groups import LLMSettings
 
+OUTAGE_FAILURES = 3
+"""Requests that failed in a row, with all their repeats, and so end the calls of a run: the server is away."""
+
 
 class RunState:
     """The state of one run, shared by its threads."""
@@ -74,7 +77,7 @@ class RunState:
         """Count the server's failures in a row, by item; enough of them, or a fatal one, end the run."""
         with self._lock:
             self._failures_in_row = 0 if failure is None else self._failures_in_row + 1
-            is_outage = self._failures_in_row >= self.settings.outage_failures
+            is_outage = self._failures_in_row >= OUTAGE_FAILURES
         if failure is not None and (failure.is_fatal or is_outage):
             self.give_up(failure.error)
 

@@ -12,7 +12,15 @@ from slowwave.recall.gather import Gathered
 from slowwave.recall.lines import question_lines
 from slowwave.recall.modes import PAGE, SMALL
 from slowwave.recall.opening import more_wishes, opening_lines
-from slowwave.recall.page import Layout, counted, finished, frame_tokens, group_tokens, heading_tokens
+from slowwave.recall.page import (
+    Layout,
+    Shares,
+    counted,
+    finished,
+    frame_tokens,
+    group_tokens,
+    heading_tokens,
+)
 from slowwave.recall.question import understand
 from slowwave.recall.reader import Reader
 from slowwave.recall.recalled import (
@@ -27,9 +35,9 @@ from slowwave.recall.shown import keep_shown, shown_at_all
 from slowwave.recall.who import SHARES as PROFILE_SHARES
 from slowwave.recall.who import entity_of, profile_lines
 from slowwave.recall.work import Work, work_lines
-from slowwave.schemas.context import Context, ContextRequest
+from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.search import MAX_QUERY_CHARACTERS, EntityPage, Filters
-from slowwave.settings.reading import ContextSettings, Shares
+from slowwave.settings.groups import ContextSettings
 from slowwave.store import Store
 
 Packed = tuple[list[Chosen], list[str]]
@@ -37,6 +45,23 @@ Packed = tuple[list[Chosen], list[str]]
 
 ONE_LIST: Shares = (0.0, 1.0, 0.0, 0.0)
 """Shares where there are no tiers: all is in the second."""
+
+OPENING: Shares = (0.25, 0.15, 0.6, 0.0)
+"""Shares at the start of a conversation: open matters of persons, those of others, core memory, wishes as said."""
+
+TIERS_OF: dict[Activity, Shares] = {
+    "general": (0.25, 0.375, 0.25, 0.125),
+    "feature": (0.25, 0.375, 0.25, 0.125),
+    "debugging": (0.375, 0.3125, 0.1875, 0.125),  # errors and their fixes first
+    "reviewing": (0.25, 0.25, 0.375, 0.125),  # a change is compared with conventions
+}
+"""Shares of critical, relevant, background and index by activity, in sixteenths."""
+
+TOLD_WEIGHT = 0.6
+"""Share that is left of a message's score once a memory of it is on the page, and the other way round."""
+
+SMALL_LINES = 5
+"""Memories in the small form, at most: it comes with every message."""
 
 SIMPLE_TOKENS, COMPLEX_TOKENS = 1_000, 3_000
 """Budgets of a simple and of a complex question, where the request names none."""
@@ -67,8 +92,7 @@ def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Conte
     request, settings = _cleaned(request), reader.settings.context
     layout = _layout(request)
     budget = _budget(request, layout, settings)
-    shares: Shares = getattr(settings, f"{request.activity}_shares") if layout == "tiers" else ONE_LIST
-    shares = settings.opening_shares if layout == "opening" else shares
+    shares = {"tiers": TIERS_OF[request.activity], "opening": OPENING}.get(layout, ONE_LIST)
     store, notes, chosen = reader.current(), [reader.why_nothing()], list[Chosen]()
     if store is not None and (store.count("cells") or store.count("turns")):
         entity = entity_of(reader, request.question) if layout == "question" else None
@@ -205,13 +229,12 @@ def _choose_page(reader: Reader, recalled: Recalled, request: ContextRequest, ro
     ]
     units = units[: max(room // CELL_TOKENS, FEWEST)]
     lines = counted(question_lines(recalled, units, quotes), has_ids=request.ids)
-    weight = recalled.question.settings.context.told_weight
-    chosen = _packed(lines, room, told_weight=weight)
+    chosen = _packed(lines, room, told_weight=TOLD_WEIGHT)
     more = _more_line(lines, chosen, recalled) if asks_for_list(request.question) else None
     if more is None:
         return chosen
     (more,) = counted([more], has_ids=request.ids)
-    return [*_packed(lines, room - more.tokens[0], told_weight=weight), Chosen(more, 0)]
+    return [*_packed(lines, room - more.tokens[0], told_weight=TOLD_WEIGHT), Chosen(more, 0)]
 
 
 def _more_line(lines: list[Candidate], chosen: list[Chosen], recalled: Recalled) -> Candidate | None:
@@ -248,10 +271,11 @@ def _choose_small(reader: Reader, recalled: Recalled, request: ContextRequest, r
         and one.score >= SMALL.cut * best
         and not is_repeated(one.row["content"], question)
     ]
-    most = recalled.question.settings.context.small_lines
-    fresh = list(islice((one for one in unread(recalled, said[:UNREAD]) if one.turn_id not in shown), most))
+    fresh = list(
+        islice((one for one in unread(recalled, said[:UNREAD]) if one.turn_id not in shown), SMALL_LINES)
+    )
     lines = counted(question_lines(recalled, units, fresh), has_ids=request.ids)
-    return _packed(lines, room, told_weight=0.0, shown=shown)[:most]
+    return _packed(lines, room, told_weight=0.0, shown=shown)[:SMALL_LINES]
 
 
 UNREAD = 10

@@ -7,8 +7,8 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import FIRST_KNOWN, UNKNOWN, unknown_until
 from slowwave.schemas.search import Filters
 from slowwave.settings.groups import ScopeSettings
-from slowwave.settings.projects import asking_in
 from slowwave.store import Expr, Row, col, lit, owned_by
+from slowwave.store.scopes import asking_in
 
 UNFILTERED = Filters()
 

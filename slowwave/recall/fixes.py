@@ -130,8 +130,7 @@ def _after_error(
         for unit in units_of_ids(question, session & is_model & (col("cell_type") != lit(EPISODE)))
         if following & set(unit.row["evidence"] or ()) and _may_fix(recalled, unit)
     ]
-    most = question.settings.context.quote_characters
-    quotes = _clearest(failure, still_current(recalled, said), 1 if units else 3, weight, most)
+    quotes = _clearest(failure, still_current(recalled, said), 1 if units else 3, weight)
     yield from quotes
     shown = " ".join(quote.forms[0] for quote in quotes)
     for unit in sorted(units, key=lambda unit: -_fix_score(failure, unit.row))[:FIX_CELLS]:
@@ -141,13 +140,11 @@ def _after_error(
 
 
 def _may_fix(recalled: Recalled, unit: Unit) -> bool:
-    is_done = is_over(unit.row, recalled.question.settings, now=recalled.question.now)
+    is_done = is_over(unit.row, now=recalled.question.now)
     return unit.row["cell_type"] != "preference" and not is_done
 
 
-def _clearest(
-    failure: Failure, said: Sequence[Said], count: int, weight: float, most: int
-) -> list[Candidate]:
+def _clearest(failure: Failure, said: Sequence[Said], count: int, weight: float) -> list[Candidate]:
     """Quotes of the messages that sound most like cause and fix, at most `count`; of equal ones the later."""
     scored = [
         (cue + failure.sameness(one.row["content"]), one.row["turn_index"], one)
@@ -158,9 +155,7 @@ def _clearest(
     best = sorted(scored, key=lambda entry: entry[:2], reverse=True)[:count]
     kind, why = "fix of the same error", "followed the same error"
     lines = (
-        said_line(
-            one, "critical", weight * (1.0 + score / 2), why, asked=asked, most=most, kind=kind, cue=fix_cue
-        )
+        said_line(one, "critical", weight * (1.0 + score / 2), why, asked=asked, kind=kind, cue=fix_cue)
         for score, _, one in best
     )
     return [line for line in lines if line is not None]

@@ -119,7 +119,7 @@ def gather(question: Question) -> Gathered:
     }
     _second_round(question, gathered, best, has_topics=True)
     said = {key: row for key, row in gathered.turn_rows.items() if key in scores}
-    gathered.turns = in_dialogue(scores, said, question.words.split(), question.settings.search)
+    gathered.turns = in_dialogue(scores, said, question.words.split())
     return gathered
 
 

@@ -13,7 +13,7 @@ from slowwave.models.page_lines import page_line
 from slowwave.recall.lead import answering_sentence, is_raw, leading
 from slowwave.recall.page import day_heading
 from slowwave.recall.recalled import Recalled
-from slowwave.recall.render import full_text, lead_forms, said_mark, said_text, unit_forms
+from slowwave.recall.render import QUOTE_CHARACTERS, full_text, lead_forms, said_mark, said_text, unit_forms
 from slowwave.recall.resolve import Unit
 from slowwave.recall.said import Said
 from slowwave.recall.select import CONTRADICTION, Candidate
@@ -30,8 +30,8 @@ FEWEST_WORDS = 3
 LEAD_SCORE, DETAIL_SHARE = 1e6, 0.7
 """The lead comes first; the rest of its memory where other answers do not match much better."""
 
-SHORT_QUOTE = 140
-"""Characters of a quote in its shortest form."""
+QUOTE_LENGTHS = (QUOTE_CHARACTERS, QUOTE_CHARACTERS // 2, 140)
+"""Characters of the forms of a quote, longest first."""
 
 _NUMBER = re.compile(r"\d+")
 _DENIAL = re.compile(rf"\b(?:{'|'.join(DENIALS)})\b")
@@ -116,10 +116,9 @@ def memory_line(recalled: Recalled, unit: Unit, *, tier: TierName = "relevant", 
 
 def quote_each(recalled: Recalled, said: Iterable[Said]) -> Iterator[Candidate]:
     """Quotes of messages in their order; only sections of files are quoted of what nobody answers for."""
-    most = recalled.question.settings.context.quote_characters
     for one in said:
         row = one.row
-        texts = [said_text(one, recalled.asked, most=length) for length in (most, most // 2, SHORT_QUOTE)]
+        texts = [said_text(one, recalled.asked, most=length) for length in QUOTE_LENGTHS]
         text = texts[0]
         if not text or (row["origin"] == "untrusted" and row["role"] != "document"):
             continue

@@ -16,6 +16,9 @@ from slowwave.store import col, lit
 OPEN_TASKS, DISPUTES, NEWEST_WISHES = 25, 8, 3
 MOST_CORE_ROWS = 200
 
+OPEN_TASK_DAYS = 30.0
+"""Days since it was last mentioned for which a task without a day of its own is open: nobody closes every task."""
+
 LEADING = 10.0
 """Score of a wish that leads the page."""
 
@@ -57,12 +60,12 @@ def _open_disputes(recalled: Recalled) -> Iterator[Candidate]:
 
 def _open_tasks(recalled: Recalled) -> Iterator[Candidate]:
     question = recalled.question
-    recent = question.now - timedelta(days=question.settings.context.open_task_days)
+    recent = question.now - timedelta(days=OPEN_TASK_DAYS)
     units = known_units(question, (col("cell_type") == lit("task")) & ANSWERED_FOR, by="salience")
     tasks = [
         unit
         for unit in units
-        if not is_over(unit.row, question.settings, now=question.now)
+        if not is_over(unit.row, now=question.now)
         and (unit.row["valid_until"] or unit.row["event_time"] >= recent)
     ]
     for unit in tasks[:OPEN_TASKS]:

@@ -50,6 +50,9 @@ LAYOUT_HEADINGS: dict[str, dict[TierName, str]] = {
     "profile": PROFILE_HEADINGS,
 }
 
+Shares = tuple[float, float, float, float]
+"""Shares of a page, in the order of the tiers; together 1."""
+
 ID_CHARACTERS = 8
 """Characters of an id that name a memory in a text."""
 

@@ -63,7 +63,6 @@ class Reader:
                     self.waiting = waiting_segments(self.home.journal, self.store)
             self.store.keep_in_memory(
                 most_rows=self.settings.search.memory_rows,
-                exact_rows=self.settings.store.vector_index_rows,
                 is_written=lambda: is_written_elsewhere(self.home),
             )
 

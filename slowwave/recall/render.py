@@ -27,6 +27,9 @@ from slowwave.trust.speakers import speaker_of
 LEAD_CHARACTERS = 160
 """Characters of the first line of a page at most: an agent that reads only the beginning has the answer."""
 
+QUOTE_CHARACTERS = 480
+"""Characters of a message or memory on a page; a longer one shows the parts that answer what was asked."""
+
 FORMER_VALUES = 4
 """Former values that a line names, newest first."""
 
@@ -125,7 +128,7 @@ def unit_forms(unit: Unit, asked: Asked, settings: Settings, *, now: datetime) -
     """A memory as a line, longest form first: all of it, its value, its compressed form; each with its marks."""
     if unit.rival is not None:
         return dispute_forms(unit)
-    whole = quoted(full_text(unit, settings, now=now), asked, most=settings.context.quote_characters)
+    whole = quoted(full_text(unit, settings, now=now), asked, most=QUOTE_CHARACTERS)
     texts = [whole, value_line(unit), whole_sentence(unit.row["compressed"])]
     texts = [text for text in texts if text and len(text) <= len(whole)]
     return tuple(dict.fromkeys(f"- {page_line(text)}{marks(unit)}" for text in texts))

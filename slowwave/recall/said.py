@@ -73,7 +73,6 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
     A message is about many things: words of the question that stand far apart in it belong to none of them.
     """
     row = gathered.turn_rows[key]
-    settings = question.settings.search
     held = gathered.held_by_turn.get(key)
     if held is None:
         held = held_terms(f"{row['speaker'] or ''} {row['content']}", question.terms)
@@ -81,8 +80,9 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
     near = question.strength(gathered.turn_similarity.get(key, 0.0), question.known_turns)
     told = _told_together(question, row)
     fused = max(gathered.turns[key], 0.0) / best
-    age = exp(-settings.age_rate * days_ago(row["event_time"], now=question.filters.as_of or question.now))
-    prior = prior_of(SALIENCE * age, settings)
+    days = days_ago(row["event_time"], now=question.filters.as_of or question.now)
+    age = exp(-question.settings.search.age_rate * days)
+    prior = prior_of(SALIENCE * age)
     shape = WITH_NUMBER if question.has_number(row["content"]) else 1.0
     score = fused * (LEAST + told + 2 * LEAST * near) * prior * shape * mode.turns
     score += OF_THE_TIME * (key in gathered.timely)  # whatever its words: no list need have brought it

@@ -14,8 +14,6 @@ from slowwave.recall.modes import IN_PERIOD, KIND
 from slowwave.recall.question import Question
 from slowwave.recall.resolve import Unit
 from slowwave.schemas.choices import EPISODE
-from slowwave.settings.reading import SearchSettings
-from slowwave.settings.tree import Settings
 from slowwave.store import Row
 
 RANK_CONSTANT = 60
@@ -67,11 +65,10 @@ def _columns(question: Question, *, worded: float) -> list[pl.Expr]:
         weight * (RANK_CONSTANT + 1) / (RANK_CONSTANT + pl.col(f"{name}_rank")).fill_null(math.inf)
         for name, weight in listed.items()
     )
-    settings = question.settings.search
-    age = (-settings.age_rate * pl.col("age_days")).exp()
+    age = (-question.settings.search.age_rate * pl.col("age_days")).exp()
     fused = pl.sum_horizontal(reciprocal) / (sum(listed.values()) or 1.0)
     match = match_of(joint(question, pl.col("coverage"), pl.col("strength")), pl.col("key"))
-    prior = prior_of(pl.col("salience") * age * pl.col("retention"), settings)
+    prior = prior_of(pl.col("salience") * age * pl.col("retention"))
     score = fused * match * prior * _factors()
     named = {"fused": fused, "match": match, "prior": prior, "score": score}
     return [pl.exclude("id"), *(column.alias(name) for name, column in named.items())]
@@ -91,9 +88,13 @@ def match_of(covered: Amount, named: Amount) -> Amount:
     return 0.2 + 0.4 * (covered + named)
 
 
-def prior_of(weight: Amount, settings: SearchSettings) -> Amount:
+PRIOR_FLOOR = 0.5
+"""The prior at its least: salience, age and retention fill the rest to 1."""
+
+
+def prior_of(weight: Amount) -> Amount:
     """The prior of a weight, 0..1, over a floor: so age reorders and never buries."""
-    return settings.prior_floor + (1 - settings.prior_floor) * weight
+    return PRIOR_FLOOR + (1 - PRIOR_FLOOR) * weight
 
 
 def _factors() -> pl.Expr:
@@ -168,21 +169,21 @@ def _of_members(
 
 def _of_unit(question: Question, gathered: Gathered, unit: Unit) -> dict[str, object]:
     """The columns that the current memory of a unit has."""
-    row, settings = unit.row, question.settings
+    row = unit.row
     now = question.filters.as_of or question.now
     usage = gathered.usage.get(unit.cell_id)
-    unused = unused_days_of(usage, now=now, settings=settings.decay) if usage else 0.0
+    unused = unused_days_of(usage, now=now) if usage else 0.0
     rate = 0.0 if row["protected"] else row["decay_rate"]
     shown = row["value"] if row["value"] is not None else row["content"]
     return {
         "id": unit.cell_id,
         "salience": row["salience"],
         "age_days": 0.0 if _holds(row) else days_ago(row["event_time"], now=now),
-        "retention": retention_of(rate, unused, exponent=settings.decay.exponent),
+        "retention": retention_of(rate, unused),
         "kind": KIND.get(row["cell_type"], 1.0),
         "has_shape": question.has_shape(shown),
         "has_history": bool(unit.history),
-        "is_closed": not question.asks_state and is_over(row, settings, now=now),
+        "is_closed": not question.asks_state and is_over(row, now=now),
         "is_echo": unit.echo_of is not None,
         "in_period": bool(gathered.timely & {member["cell_id"] for member in (*unit.members, row)}),
     }
@@ -193,11 +194,14 @@ def _holds(row: Row) -> bool:
     return row["value"] is not None or row["cell_type"] in ("decision", "preference")
 
 
-def is_over(row: Row, settings: Settings, *, now: object) -> bool:
+PAST_TASK_DAYS = 14.0
+"""Days after the day of a task from which it is no longer open, whatever became of it: nobody closes every task."""
+
+
+def is_over(row: Row, *, now: object) -> bool:
     """Return whether a memory is a task that is done or dropped, or whose day has long passed."""
     columns = {name: row[name] for name in ("event_time", "valid_from", "valid_until")}
-    past = settings.context.past_task_days
-    state = task_state(row["cell_type"], row["value"], **columns, now=now, past_days=past)  # type: ignore[arg-type]
+    state = task_state(row["cell_type"], row["value"], **columns, now=now, past_days=PAST_TASK_DAYS)  # type: ignore[arg-type]
     return state in {"closed", "past"}
 
 

@@ -45,6 +45,12 @@ TIMES: dict[str, Use] = {"after": "after", "before": "before", "as_of": "as_of",
 SIMPLE_CHAIN, COMPLEX_CHAIN = (2, 5), (4, 20)
 """Steps back from an answer to why, and memories on the way, at most."""
 
+TOPIC_HITS = 3
+"""Topic summaries among the hits: each mixes many memories."""
+
+EPISODE_HITS = 1
+"""Episodes among the hits where nothing about time was asked: they repeat their memories."""
+
 MOST_UNREAD = 5
 """Messages that no night has read yet, at most, beside memories."""
 
@@ -154,12 +160,12 @@ def _result(recalled: Recalled, most: int, detail_level: DetailLevel, notes: lis
 
 def _placed(recalled: Recalled, most: int, detail_level: DetailLevel) -> tuple[list[TopicUnit], list[Unit]]:
     """Summaries and memories that have a place; a place that no summary takes is a memory's."""
-    question, settings = recalled.question, recalled.question.settings.search
+    question = recalled.question
     if detail_level == "summary":
         return recalled.topics[:most], []
     # a summary mixes memories from outside a filter, so it is shown only where summaries alone are wanted
     topics = [] if question.filters.is_narrow else recalled.topics
-    topics = topics[: min(settings.topics, most)]
+    topics = topics[: min(TOPIC_HITS, most)]
     units = recalled.units
     if not (question.filters.is_narrow or question.is_about_time):
         units = near_best(units, SEARCH.cut)
@@ -168,7 +174,7 @@ def _placed(recalled: Recalled, most: int, detail_level: DetailLevel) -> tuple[l
     for unit in units:
         if unit.row["cell_type"] == EPISODE and not are_asked_for(question.filters):
             episodes += 1
-            if episodes > settings.episodes:
+            if episodes > EPISODE_HITS:
                 continue
         kept.append(unit)
     return topics, kept[: most - len(topics)]

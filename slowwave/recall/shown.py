@@ -20,6 +20,9 @@ from slowwave.whole_file import write_whole
 
 FOLDER = Path("cache") / "shown"
 
+SHOWN_ENTRIES = 2_000
+"""Ids remembered as shown, for each conversation; the file is read with each message."""
+
 TIDY_FILES = 5
 """Files of other conversations that are looked at for having expired when one begins, others each time."""
 
@@ -55,7 +58,7 @@ def _kept(home: Home, conversation_id: str, *, now: datetime) -> dict[str, dict[
 def keep_shown(
     home: Home, conversation_id: str, ids: Iterable[str], *, now: datetime, unasked: bool = False
 ) -> str:
-    """Add ids to what the conversation was shown; the oldest beyond `context.shown_entries` are dropped.
+    """Add ids to what the conversation was shown; the oldest beyond `SHOWN_ENTRIES` are dropped.
 
     `unasked` says that they stood at its start.
 
@@ -67,7 +70,7 @@ def keep_shown(
     if not fresh:
         return ""
     whole = {**{name: at for name, at in known.items() if name not in fresh}, **fresh}
-    newest = dict(sorted(whole.items(), key=lambda entry: entry[1])[-home.settings.context.shown_entries :])
+    newest = dict(sorted(whole.items(), key=lambda entry: entry[1])[-SHOWN_ENTRIES:])
     path = _path(home, conversation_id)
     is_begin = not any(lists.values())
     try:

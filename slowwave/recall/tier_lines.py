@@ -7,6 +7,7 @@ from slowwave.models.page_lines import page_line
 from slowwave.recall.page import line_of
 from slowwave.recall.question import Question
 from slowwave.recall.render import (
+    QUOTE_CHARACTERS,
     dispute_forms,
     full_text,
     marks,
@@ -104,7 +105,6 @@ def said_line(
     why: str,
     *,
     asked: Asked,
-    most: int,
     kind: str = "quote",
     cue: Cue | None = None,
 ) -> Candidate | None:
@@ -116,7 +116,7 @@ def said_line(
     if tier in OF_PERSONS and row["role"] != "document":
         own = parts_of(row["content"], is_typed=row["role"] == "user").own
         one = replace(one, row={**row, "content": own or row["content"]})
-    text = said_text(one, asked, most=most, cue=cue)
+    text = said_text(one, asked, most=QUOTE_CHARACTERS, cue=cue)
     if not text:
         return None
     mark = said_mark(one, text)

@@ -15,7 +15,6 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters, Hit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT, REMEMBERED
 from slowwave.settings.groups import ScopeSettings
-from slowwave.settings.reading import SearchSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Query, Row, RowsQuery, SearchQuery, Store, col, lit
 
@@ -24,6 +23,16 @@ LIST_ROWS = 100
 
 DIALOGUE_TURNS = 60
 """Messages, best first, of which it is looked up who says them and what they answer."""
+
+# the three were chosen by `benchmarks/retrieval_quality.py`
+ANSWER_SHARE = 0.4
+"""Share of a message's score that the next one gets where it asks: answers follow questions."""
+
+ASKING_PENALTY = 0.4
+"""Share of its score that a message of nothing but questions gives up; of half of them, half of it."""
+
+SPEAKER_BONUS = 0.5
+"""Added to messages of the speaker whom a question names; a list that leads gives 1."""
 
 SCALES = ("turn", "near", "wide")
 TURN_LISTS = (*SCALES, "vector")
@@ -107,15 +116,15 @@ def stretched(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def in_dialogue(
-    scores: Mapping[str, float], said: Mapping[str, Row], words: Collection[str], settings: SearchSettings
+    scores: Mapping[str, float], said: Mapping[str, Row], words: Collection[str]
 ) -> dict[str, float]:
     """Scores once who speaks and what each message answers counts, best first, ties by id."""
-    placed = summed([scores, *dialogue_shares(scores, said, words, settings).values()])
+    placed = summed([scores, *dialogue_shares(scores, said, words).values()])
     return dict(sorted(placed.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 def dialogue_shares(
-    scores: Mapping[str, float], said: Mapping[str, Row], words: Collection[str], settings: SearchSettings
+    scores: Mapping[str, float], said: Mapping[str, Row], words: Collection[str]
 ) -> dict[str, dict[str, float]]:
     """The shares that the talk around messages adds to their scores, by list and message.
 
@@ -132,10 +141,10 @@ def dialogue_shares(
         row = said[key]
         before = at.get((row["session_id"], row["turn_index"] - 1))
         if before is not None and asking[before] > 0:
-            shares["answer"][key] = settings.answer_share * scores.get(before, 0.0)
-        shares["asking"][key] = -settings.asking_penalty * asking[key] * scores[key]
+            shares["answer"][key] = ANSWER_SHARE * scores.get(before, 0.0)
+        shares["asking"][key] = -ASKING_PENALTY * asking[key] * scores[key]
         if named is not None and row["speaker"] == named:
-            shares["speaker"][key] = settings.speaker_bonus
+            shares["speaker"][key] = SPEAKER_BONUS
     return shares
 
 
@@ -178,7 +187,7 @@ def find_turns(
     where = recorded_condition(settings.owner, filters) & col("turn_id").isin(best)
     (rows,) = store.find([RowsQuery("turns", TURN_COLUMNS, where)])
     said = {row["turn_id"]: row for row in rows}
-    shares |= dialogue_shares(scores, said, words.split(), settings.search)
+    shares |= dialogue_shares(scores, said, words.split())
     total = summed(shares.values())
     return FoundTurns(dict(sorted(total.items(), key=lambda entry: (-entry[1], entry[0]))), values, shares)
 

@@ -10,14 +10,13 @@ from slowwave.errors import NotFoundError
 from slowwave.language.excerpt import quoted
 from slowwave.recall.entity import describe
 from slowwave.recall.lines import quote_each
-from slowwave.recall.page import line_of
+from slowwave.recall.page import Shares, line_of
 from slowwave.recall.reader import Reader
 from slowwave.recall.recalled import Recalled, still_current
 from slowwave.recall.select import Candidate
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.report import several_memories
 from slowwave.schemas.search import EntityPage
-from slowwave.settings.reading import Shares
 
 SHARES: Shares = (0.4, 0.25, 0.25, 0.1)
 """Facts, profile, time, evidence: in the places of the four tiers."""

@@ -36,10 +36,9 @@ def wish_lines(question: Question, recalled: Recalled, *, conversation: str) -> 
     standing = [one for one in wishes if is_standing(own_words(one.row))]
     newest = sorted(standing, key=lambda one: (one.row["event_time"], one.turn_id), reverse=True)
     current = _without_withdrawn(question, unread(recalled, newest), conversation)
-    most = question.settings.context.quote_characters
     for place, one in enumerate(current):
         score = 0.5 * (1 - place / len(current))
-        line = said_line(one, "background", score, WHY, asked=Asked({}), most=most, kind=KIND)
+        line = said_line(one, "background", score, WHY, asked=Asked({}), kind=KIND)
         if line is not None:
             yield replace(line, tier="index") if line.tier == "background" else line
 

@@ -70,7 +70,7 @@ class Work:
 
     def is_open(self, unit: Unit) -> bool:
         """Return whether a memory is no task that is done or past."""
-        return not is_over(unit.row, self.base.settings, now=self.base.now)
+        return not is_over(unit.row, now=self.base.now)
 
 
 def work_lines(work: Work) -> list[Candidate]:
@@ -134,8 +134,7 @@ def _of_file(work: Work) -> Iterator[Candidate]:
             tier: TierName = "critical" if unit.row["cell_type"] in CRITICAL_TYPES else "relevant"
             yield work.line(unit, tier, 0.8 + 0.1 * is_named + 0.1 * unit.row["salience"], NAMES_FILE)
     for one in unread(around, [one for one in around.said if one.turn_id in naming]):
-        most = work.base.settings.context.quote_characters
-        line = said_line(one, "critical", 0.8, NAMES_FILE, asked=around.asked, most=most)
+        line = said_line(one, "critical", 0.8, NAMES_FILE, asked=around.asked)
         if line is not None:
             yield line
 
@@ -191,7 +190,6 @@ ASKED_SHARE = 0.5
 
 
 def _messages(work: Work, recalled: Recalled, weight: float) -> Iterator[Candidate]:
-    most = work.base.settings.context.quote_characters
     best = (
         max([unit.score for unit in recalled.units] + [one.score for one in recalled.said], default=0.0)
         or 1.0
@@ -200,7 +198,7 @@ def _messages(work: Work, recalled: Recalled, weight: float) -> Iterator[Candida
         is_file = one.row["role"] == "document"
         tier: TierName = "background" if is_file else "relevant"
         why = "from the project's files" if is_file else "said in a message that no night has read yet"
-        line = said_line(one, tier, weight * one.score / best, why, asked=recalled.asked, most=most)
+        line = said_line(one, tier, weight * one.score / best, why, asked=recalled.asked)
         if line is not None and (one.row["origin"] != "untrusted" or is_file):
             yield line
 
@@ -234,7 +232,7 @@ def core_lines(question: Question, *, most: int) -> Iterator[Candidate]:
     ranks: dict[str, int] = dict(core.sort("line_rank", "cell_id").head(most).iter_rows())
     for unit in units_of_ids(question, col("cell_id").isin(sorted(ranks))):
         rank = min(ranks.get(row["cell_id"], len(ranks)) for row in (*unit.members, unit.row))
-        is_open = not is_over(unit.row, question.settings, now=question.now)
+        is_open = not is_over(unit.row, now=question.now)
         line = cell_line(unit, "background", 1.0 - rank / 1_000, "core memory", question=question)
         if is_open and line.tier == "background":
             yield line

@@ -1,1 +1,1 @@
-"""From what a reader read, or an agent says, to the turns, chunks and memories of a home."""
+"""Turn what readers and agents deliver into the turns, chunks and memories of a home."""

@@ -20,6 +20,12 @@ Folded = Literal["folded", "busy", "failed"]
 
 NO_VECTOR_YET = "found by full text alone until a vector is there"
 
+FOLD_SECONDS = 2.0
+"""Seconds after which recorded messages are folded, many together: each fold adds a version to the tables it writes."""
+
+FOLD_AGAIN_SECONDS = 15.0
+"""Seconds after which that is tried again while another process writes the store."""
+
 
 def fold_committed(
     reader: Reader, *, patience_seconds: float, now: datetime | None = None
@@ -108,11 +114,10 @@ class Folding:
 
     def soon(self) -> None:
         """Say that something was committed."""
-        settings = self._reader.settings.record
         with self._lock:
             self._has_work = True
             if self._timer is None:
-                self._start(settings.fold_seconds)
+                self._start(FOLD_SECONDS)
 
     def finish(self, *, most_seconds: float) -> None:
         """Fold what waits now, in at most so long; beside a run it goes on waiting, for the next call or writer."""
@@ -139,7 +144,7 @@ class Folding:
         if self._fold(0.0) == "busy":
             with self._lock:
                 if self._timer is None:
-                    self._start(self._reader.settings.record.retry_seconds)
+                    self._start(FOLD_AGAIN_SECONDS)
 
     def _fold(self, patience_seconds: float) -> Folded:
         done: Folded = "failed"

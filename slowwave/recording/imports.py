@@ -9,6 +9,7 @@ import polars as pl
 from slowwave.home.entities import mentions_of, resolved_names
 from slowwave.home.kept_out import without_deleted_cells, without_erased_turns
 from slowwave.home.stage import Stage
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import QUIET
 from slowwave.ingest.files import Input, file_time, input_of, named
 from slowwave.ingest.formats import own
@@ -31,13 +32,16 @@ KINDS: Final = ("turn.recorded", "cell.extracted", "cell.imported")
 _BATCH: Final = 2_000
 """Memories that are stored together."""
 
+NOTED_SALIENCE, NOTED_CONFIDENCE = 0.6, 0.8
+"""Of a memory that another program had written down: it chose it, and nobody here saw what was said."""
+
 
 def import_memories(run: Stage, path: Path, form: str, places: Places, *, is_named: bool) -> bool:
     """Takes in a file of memories; returns whether it is taken at all.
 
     Slowwave's own export says whose word each memory is, and so it is taken only where a person names the file.
     """
-    file = input_of(path, run.settings.readers)
+    file = input_of(path, Bounds.of(run.settings.readers))
     counts, name = file.counts, named(str(path))
     if form == own.FORMAT.name:
         if not is_named:
@@ -87,7 +91,7 @@ _NOTED: Final = pl.Schema(
 
 def _rows(run: Stage, notes: pl.DataFrame, form: str, path: Path) -> pl.DataFrame:
     """Notes (`_NOTED`) with the columns of their turn, their birth and their state; ids depend on their text alone."""
-    bounds, decay = run.settings.readers, run.settings.decay
+    decay = run.settings.decay
     shared = {
         **run.workspace.home.owner,
         "session_id": f"{IMPORTED}-{form}",
@@ -97,8 +101,8 @@ def _rows(run: Stage, notes: pl.DataFrame, form: str, path: Path) -> pl.DataFram
         "source_id": IMPORTED,
         "source_name": named(path.name),
         "cell_type": "fact",
-        "salience": bounds.import_salience,
-        "confidence": bounds.import_confidence,
+        "salience": NOTED_SALIENCE,
+        "confidence": NOTED_CONFIDENCE,
         "decay_rate": decay.rates.get("fact", decay.default_rate),
         "prompt_version": IMPORTED,
         "last_accessed": run.now,
@@ -128,7 +132,7 @@ _COUNTS: Final = (
 
 def _commit_new(run: Stage, read: pl.DataFrame, places: Places) -> None:
     """Commits the memories that are neither here nor deleted nor erased."""
-    rows, is_late = with_possible_times(read, now=run.now, bounds=run.settings.readers)
+    rows, is_late = with_possible_times(read, now=run.now, ahead_hours=run.settings.readers.ahead_hours)
     run.report.rows_in += rows.height
     new = unknown(run, "cells", rows.with_columns(is_late=is_late))
     home = run.settings.home

@@ -9,6 +9,7 @@ from slowwave.home.paths import Home
 from slowwave.home.stage import Stage
 from slowwave.home.vector_space import compute_vectors
 from slowwave.home.workspace import Clock, open_workspace
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.files import absolute, named, source_hash
 from slowwave.ingest.formats import find_format, read_parts
 from slowwave.ingest.sources import find_sources
@@ -20,7 +21,6 @@ from slowwave.recording.parts import Parts, SourceFile
 from slowwave.recording.places import Places
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.report import UNREADABLE, StageReport
-from slowwave.settings.readers import ReaderSettings
 
 
 def ingest(
@@ -60,7 +60,7 @@ def _find_new(run: Stage, given: Sequence[Path], places: Places) -> Iterator[tup
     Raises:
         NotFoundError: a named path does not exist.
     """
-    bounds = run.settings.readers
+    bounds = Bounds.of(run.settings.readers)
     found = find_sources(given, bounds=bounds, home=run.settings.home)
     for reason, number in found.passed_by.items():
         run.reject(reason, number)
@@ -83,7 +83,7 @@ def _find_new(run: Stage, given: Sequence[Path], places: Places) -> Iterator[tup
             yield path, as_read
 
 
-def _bounds_id(bounds: ReaderSettings) -> str:
+def _bounds_id(bounds: Bounds) -> str:
     """An id of the bounds that may leave something of a file out: it is read again once they change."""
     names = ("line_bytes", "message_characters", "document_bytes", "file_lines", "conversation_bytes")
     return stable_id("bounds", *(str(getattr(bounds, name)) for name in names))[:8]
@@ -97,7 +97,7 @@ def _ingest_file(
     `is_named` says that it was named itself, and not found in a folder. What comes into the file meanwhile is read the
     next time, since its hash is that of before.
     """
-    bounds, source_id = run.settings.readers, source_id_of(path)
+    bounds, source_id = Bounds.of(run.settings.readers), source_id_of(path)
     source_type = "conversation"
     try:
         form = find_format(path, bounds=bounds)

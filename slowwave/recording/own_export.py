@@ -102,7 +102,9 @@ class OwnImport:
         """The rows with times at which they can have been said."""
         if "event_time" not in rows.columns:
             return rows
-        possible, is_late = with_possible_times(rows, now=self._run.now, bounds=self._run.settings.readers)
+        possible, is_late = with_possible_times(
+            rows, now=self._run.now, ahead_hours=self._run.settings.readers.ahead_hours
+        )
         self._places.count_late(rows.filter(is_late).height)
         return possible
 

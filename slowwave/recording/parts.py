@@ -12,6 +12,7 @@ import polars as pl
 
 from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.stage import Stage
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.files import named
 from slowwave.ingest.turns import READ_SCHEMA, with_possible_times
 from slowwave.journal.catalogue import CATALOGUE
@@ -19,6 +20,9 @@ from slowwave.recording.chunks import chunks_of
 from slowwave.recording.places import Places
 from slowwave.recording.turns import ERASED, STORED, TEXTS, placed, taking_over, with_owner
 from slowwave.store import col, give_memory_back, lit
+
+PART_FILES = 500
+"""Small files that are stored together."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,9 @@ class Parts:
         sessions = turns["session_id"].unique()
         if any(self._file_of.get(session_id, source_id) != source_id for session_id in sessions):
             self.commit()  # another file that waits goes before in the same conversation
-        possible, is_late = with_possible_times(turns, now=self._run.now, bounds=self._run.settings.readers)
+        possible, is_late = with_possible_times(
+            turns, now=self._run.now, ahead_hours=self._run.settings.readers.ahead_hours
+        )
         self._frames.append(possible.with_columns(is_late=is_late))
         self._file_of.update(dict.fromkeys(sessions, source_id))
         self._turn_total += turns.height
@@ -66,11 +72,11 @@ class Parts:
         self._commit_if_full()
 
     def _commit_if_full(self) -> None:
-        bounds = self._run.settings.readers
+        bounds = Bounds.of(self._run.settings.readers)
         if (
             self._turn_total >= bounds.part_turns
             or self._size >= bounds.part_characters
-            or len(self._finished) >= bounds.part_files
+            or len(self._finished) >= PART_FILES
         ):
             self.commit()
             give_memory_back()  # after a full part: there may be many

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from slowwave.home.stage import Stage
-from slowwave.ingest.counts import Counts
+from slowwave.ingest.counts import SHOWN_PLACES, Counts
 from slowwave.ingest.files import named
 
 
@@ -13,14 +13,13 @@ class Places:
 
     def __init__(self, run: Stage) -> None:
         self._run = run
-        self._most = run.settings.readers.shown_places
         self._named: Counter[str] = Counter()
         self._late_count = 0
 
     def tell(self, reason: str, text: str) -> None:
         """Notes a sentence, or counts it where the report has enough for its reason."""
         self._named[reason] += 1
-        if self._named[reason] <= self._most:
+        if self._named[reason] <= SHOWN_PLACES:
             self._run.note(text)
 
     def tell_of(self, path: Path, counts: Counts) -> None:
@@ -45,5 +44,5 @@ class Places:
                 f"counts as unknown (readers.ahead_hours allows {hours:g})"
             )
         for reason, number in self._named.items():
-            if number > self._most:
-                self._run.note(f"{number - self._most:,} more: {reason}")
+            if number > SHOWN_PLACES:
+                self._run.note(f"{number - SHOWN_PLACES:,} more: {reason}")

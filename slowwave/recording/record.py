@@ -15,6 +15,7 @@ import polars as pl
 
 from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.swept import keep_fresh
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import Counts
 from slowwave.ingest.formats.opencode import opencode_identity
 from slowwave.ingest.redact.known import Known
@@ -67,7 +68,7 @@ class Recorder:
 
     def record(self, request: RecordRequest, *, now: datetime) -> Recorded:
         """Commit the messages as turns, as `Memory.record` says."""
-        reader, counts, bounds = self._reader, Counts(), self._reader.settings.readers
+        reader, counts, bounds = self._reader, Counts(), Bounds.of(self._reader.settings.readers)
         owner = reader.into(request.project, is_new=request.new_project).settings.owner
         if request.project is not None:  # whatever project their conversation or their folder has
             owner = owner.model_copy(update={"project_from": "setting"})
@@ -77,7 +78,7 @@ class Recorder:
         read = whole(
             to_parts(messages, source=source, kind=RECORDED, counts=counts, bounds=bounds, told=told)
         )
-        turns, is_late = with_possible_times(read.turns, now=now, bounds=bounds)
+        turns, is_late = with_possible_times(read.turns, now=now, ahead_hours=bounds.ahead_hours)
         with self._lock:
             store = reader.current()
             kept = without_erased_turns(reader.home.root, store, turns) if store is not None else turns

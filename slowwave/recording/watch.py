@@ -20,6 +20,7 @@ from slowwave.home.lock import alone
 from slowwave.home.paths import Home
 from slowwave.home.stage import optimize
 from slowwave.home.workspace import Clock, open_workspace, wall_clock
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.files import state_of
 from slowwave.ingest.sources import files_of, find_sources, known_places
 from slowwave.recording.ingest import ingest
@@ -27,7 +28,6 @@ from slowwave.recording.turns import ERASED
 from slowwave.schemas.report import UNREADABLE, StageReport, WatchReport
 from slowwave.schemas.results import FoundSource
 from slowwave.settings.tree import Settings
-from slowwave.settings.watch import WatchSettings
 
 Told = Callable[[StageReport], None]
 
@@ -36,6 +36,18 @@ TOLD = (UNREADABLE, ERASED)
 
 MOST_NOTES = 100
 """Notes of a watch that its report has."""
+
+WATCH_SECONDS = 5.0
+"""Seconds between two looks at the files that are followed."""
+
+SETTLE_SECONDS, LONGEST_WAIT_SECONDS = 2.0, 60.0
+"""Seconds that a file must be unchanged before it is taken in, and after which it is although it goes on changing."""
+
+MOST_SHARE = 0.2
+"""Most of its time that a watch spends on taking in; after a look that took long, the next one comes later."""
+
+COMPACT_INGESTS = 20
+"""Ingests after which the store is compacted: each adds a fragment a table, which every read opens."""
 
 
 @dataclass
@@ -78,15 +90,11 @@ class _Watch:
 
     def due(self, now: float) -> list[Path]:
         """The files that wait and have settled, or have waited for long enough."""
-        settings = self.settings.watch
         return [
             path
             for path, file in self.files.items()
             if file.waits_since is not None
-            and (
-                now - file.changed_at >= settings.settle_seconds
-                or now - file.waits_since >= settings.longest_wait_seconds
-            )
+            and (now - file.changed_at >= SETTLE_SECONDS or now - file.waits_since >= LONGEST_WAIT_SECONDS)
         ]
 
     def take(self, paths: Sequence[Path], clock: Clock) -> StageReport | None:
@@ -107,7 +115,7 @@ class _Watch:
         for note in report.notes:
             self.note(note)
         self.counts["ingests"] += 1
-        if self.counts["ingests"] % self.settings.watch.compact_ingests == 0:
+        if self.counts["ingests"] % COMPACT_INGESTS == 0:
             self._compact(clock)
         return report
 
@@ -194,23 +202,23 @@ def watch(
                 state.look(sources, now)
                 if (due := state.due(now)) and (report := state.take(due, clock)) is not None and told:
                     told(report)
-                if stop.wait(_pause(home.settings.watch, time.monotonic() - now)):
+                if stop.wait(_pause(time.monotonic() - now)):
                     break
         except KeyboardInterrupt:
             state.note("stopped by Ctrl-C; what was committed is kept")
         return state.report(time.monotonic() - started)
 
 
-def _pause(settings: WatchSettings, spent: float) -> float:
+def _pause(spent: float) -> float:
     """Seconds until the next look, after one that took so many."""
-    return max(settings.poll_seconds, spent / settings.most_share - spent)
+    return max(WATCH_SECONDS, spent / MOST_SHARE - spent)
 
 
 def _paths(sources: Sequence[Path], settings: Settings) -> list[Path]:
     if not sources:
         return [path for found in discover() for path in found.paths]
     there = [source for source in sources if source.exists()]
-    return find_sources(there, bounds=settings.readers).paths
+    return find_sources(there, bounds=Bounds.of(settings.readers)).paths
 
 
 class Sources:

@@ -1,1 +1,1 @@
-"""Rewrite a home, down to the bytes, without what a person erased or what newer rules redact; a scan proves it."""
+"""Erase and redact: rewrite every file of a home without a text, and prove it by scanning the bytes."""

@@ -35,6 +35,7 @@ from slowwave.rewrite.redact_plan import (
     named_value,
     outside_ids,
 )
+from slowwave.rewrite.scope import PROOF_SHORTEST
 from slowwave.rewrite.transform import Event, Payload, quoting, read_line, texts_of
 from slowwave.schemas.moments import DAY_UNKNOWN, UNKNOWN
 from slowwave.schemas.report import StageReport, several
@@ -46,6 +47,9 @@ DAYS_SHOWN = 8
 
 _NO_TEXT = re.compile(r'"\w+_(?:id|ids|hash|at|time|from|until)"\s*:\s*(?:"[^"]*"|\[[^\]]*\])')
 """An id, a hash or a time in half an event, which is looked at as plain text: an id may look like a secret there."""
+
+SECRET_SHORTEST = 7
+"""Characters from which a secret of letters and digits is masked wherever it is, and not only beside its label."""
 
 
 @dataclass
@@ -132,12 +136,7 @@ def _look_at(events: list[Event], evidence: Evidence) -> None:
 
 def plan_redaction(work: Workspace, evidence: Evidence) -> RedactPlan:
     """Work out what changes in the journal and what is searched for afterwards; nothing is written."""
-    edits = work.settings.edits
-    known = {
-        secret: kind
-        for secret, kind in evidence.secrets.items()
-        if is_known_anywhere(secret, shortest=edits.secret_shortest, proof_shortest=edits.proof_shortest)
-    }
+    known = {secret: kind for secret, kind in evidence.secrets.items() if is_known_anywhere(secret)}
     plan = RedactPlan(
         mark=str(ULID()),
         rules_id=rules_id(),
@@ -146,7 +145,6 @@ def plan_redaction(work: Workspace, evidence: Evidence) -> RedactPlan:
         torn=evidence.torn,
         secrets=known,
         weak={secret: kind for secret, kind in evidence.secrets.items() if secret not in known},
-        shortest=edits.erase_shortest,
         renamed=dict(evidence.outside),
         places=+evidence.places,
     )
@@ -238,13 +236,13 @@ def _tell(report: StageReport, plan: RedactPlan) -> None:
         report.notes.append(f"{len(days) - DAYS_SHOWN} more sources and days")
 
 
-def is_known_anywhere(secret: str, *, shortest: int, proof_shortest: int) -> bool:
+def is_known_anywhere(secret: str) -> bool:
     """Return whether a secret is known wherever it stands: letters with digits, or long and more than a word."""
     has_letter = any(character.isalpha() for character in secret)
     has_digit = any(character.isdigit() for character in secret)
-    if len(secret) >= shortest and has_letter and has_digit:
+    if len(secret) >= SECRET_SHORTEST and has_letter and has_digit:
         return True
-    return len(secret) >= proof_shortest and not secret.isalpha()
+    return len(secret) >= PROOF_SHORTEST and not secret.isalpha()
 
 
 def _texts_of_torn(line: str) -> list[str]:

@@ -16,6 +16,7 @@ from slowwave.ingest.redact import redact, redact_reply
 from slowwave.ingest.redact.marks import kind_of, mark_of
 from slowwave.ingest.redact.names import safe_id, safe_path
 from slowwave.rewrite.engine import Change, Plan
+from slowwave.rewrite.scope import ERASE_SHORTEST
 from slowwave.rewrite.transform import WHOLE_TURN, Event, Masker, Payload, own_family, rehashed, with_texts
 from slowwave.schemas.identity import ID_LENGTH, stable_id
 from slowwave.schemas.tables import OWNER
@@ -59,7 +60,6 @@ class RedactPlan(Plan):
     touched: set[str] = set()  # noqa: RUF012
     renamed: dict[str, str] = {}  # noqa: RUF012
     ends: dict[str, int] = {}  # noqa: RUF012
-    shortest: int
     kinds: dict[str, int] = {}  # noqa: RUF012
     places: dict[str, int] = {}  # noqa: RUF012
     days: dict[str, int] = {}  # noqa: RUF012
@@ -77,7 +77,7 @@ class RedactPlan(Plan):
     @cached_property
     def weak_masker(self) -> Masker:
         """Masks plain and short words where they stand by themselves."""
-        masked = {word: kind for word, kind in self.weak.items() if len(word) >= self.shortest}
+        masked = {word: kind for word, kind in self.weak.items() if len(word) >= ERASE_SHORTEST}
         return Masker({word: mark_of(kind) for word, kind in masked.items()}, is_whole=True)
 
     @cached_property

@@ -23,6 +23,12 @@ from slowwave.schemas.tables import KEYS, OWNER, TABLES, frame_schema
 from slowwave.schemas.text_columns import LABELS, ORIGINS, is_reference, text_columns
 from slowwave.store import Expr, Store, as_filter, col, lit, owned_by
 
+ERASE_SHORTEST = 4
+"""Characters of the shortest text that is erased: a shorter one is in too many words that nobody means."""
+
+PROOF_SHORTEST = 12
+"""Characters from which an erased turn or memory is searched for afterwards: short texts occur anywhere."""
+
 
 @dataclass(frozen=True)
 class ErasureScope:
@@ -70,7 +76,7 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
     entities = _entities(work.store, events, turns["turn_id"], cells["cell_id"])
     told = quoting.spelled if target.text else _texts(turns, cells, episodes)
     texts = sorted({*told, *entities.names})
-    least = 0 if target.text else work.settings.edits.proof_shortest
+    least = 0 if target.text else PROOF_SHORTEST
     searched = [text for text in texts if len(text) >= least]
     left = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
     waiting = derived.filter(left & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
@@ -151,11 +157,9 @@ def _named(
         wanted = pl.col("session_id") == target.session_id
         return _turns(store, mine & (col("session_id") == lit(target.session_id))), extracted.filter(wanted)
     text = str(target.text).strip()
-    least = work.home.settings.edits.erase_shortest
-    if len(text) < least:
+    if len(text) < ERASE_SHORTEST:
         raise InputError(
-            f"{text!r} is too short to be erased as a text: at least {least} characters "
-            "(edits.erase_shortest in slowwave.toml)"
+            f"{text!r} is too short to be erased as a text: at least {ERASE_SHORTEST} characters"
         )
     turns = _turns(store, mine)
     return turns.filter(_says(turns, "turns", text)), extracted.filter(_says(extracted, "cells", text))

@@ -1,1 +1,1 @@
-"""The shapes of everything that crosses a border: tables, journal events, model answers."""
+"""The shapes that cross a border: tables, journal events, requests, results, answers of a model."""

@@ -229,7 +229,7 @@ class WeakRequest(Request):
         default=None,
         ge=0,
         le=36_500,
-        description="Days to look ahead (default: the setting edits.weak_days, 30).",
+        description="Days to look ahead (default: 30).",
     )
 
 

@@ -144,7 +144,7 @@ class Hit(Frozen):
     """The score of a hit, which only orders hits of one answer, and the columns that it was computed from."""
 
     score: float = Field(
-        ge=0, description="Comparable within one answer only (docs/recall.md has the formula)."
+        ge=0, description="Comparable within one answer only (docs/ranking.md has the formula)."
     )
     why: dict[str, float] = Field(default_factory=dict, description="The columns of the score, by name.")
     excerpt: Excerpt | None = Field(

@@ -1,1 +1,1 @@
-"""Settings as one tree, by groups."""
+"""The settings, one tree in groups."""

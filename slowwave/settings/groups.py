@@ -1,4 +1,4 @@
-"""The groups of settings: every number of the specification is a default here, never a constant in code."""
+"""The groups of settings: what somebody sets for their home. Numbers that nobody tunes are constants at their use."""
 
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -8,11 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 Scope = Literal["user-private", "project-shared", "system"]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
-Batch = Annotated[int, Field(ge=1, le=512)]
-Lines = Annotated[int, Field(ge=1, le=1000)]
 Amount = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
-
 
 Default = TypeVar("Default")
 
@@ -79,6 +76,36 @@ class Price(Group):
     output: float = Field(ge=0, description="Dollars for a million tokens written.")
 
 
+class ReaderSettings(Group):
+    """Bounds of what is read that a home may raise; `slowwave/ingest/bounds.py` has the others."""
+
+    line_bytes: int = setting(
+        16_000_000,
+        "Bytes of a line of a transcript; a longer one is left out, and never held in memory.",
+        ge=10_000,
+        le=64_000_000,
+    )
+    conversation_bytes: int = setting(
+        32_000_000,
+        "Bytes of a conversation in an export, which is held in memory whole; a longer one is left out.",
+        ge=10_000,
+        le=128_000_000,
+    )
+    message_characters: int = setting(
+        200_000,
+        "Characters of a message; of a longer one the first three quarters and the last quarter of so many are taken.",
+        ge=1_000,
+        le=1_000_000,
+    )
+    ahead_hours: float = setting(
+        24.0,
+        "Hours that what is taken in may be dated after the moment of it, since clocks differ; what is dated later yet "
+        "was said on an unknown day.",
+        ge=0,
+        le=8_784,
+    )
+
+
 class LLMSettings(Group):
     """The language model behind the nightly work. `none` runs the night without one."""
 
@@ -94,11 +121,7 @@ class LLMSettings(Group):
     transport_retries: int = setting(
         3, "Repeats after what can pass: 429, 5xx, time-out, no connection.", ge=0, le=10
     )
-    transport_backoff_seconds: Amount = setting(1.0, "First pause before a repeat; doubles each time.")
     validation_retries: int = setting(2, "Repeats with the validation error shown to the model.", ge=0, le=5)
-    outage_failures: Positive = setting(
-        3, "Transport failures in a row that count as an outage and end the calls of a run."
-    )
     context_tokens: int = setting(12_288, "Context size made certain on Ollama.", ge=2048)
     max_answer_tokens: int = setting(6144, "Upper bound of one answer.", ge=64)
     temperature: float = setting(0.0, "Sampling temperature; 0 repeats best.", ge=0, le=2)
@@ -113,13 +136,16 @@ class LLMSettings(Group):
 class EmbeddingSettings(Group):
     """The model that turns text into vectors."""
 
-    provider: Literal["auto", "ollama", "openai", "wordllama", "none"] = setting(
-        "auto", "`auto`: Ollama if it answers and has the model, else the embedded one."
+    provider: Literal["auto", "ollama", "openai", "onnx", "wordllama", "none"] = setting(
+        "auto",
+        "`auto`: the model in `folder`, else Ollama if it answers and has the model, else the embedded one.",
+    )
+    folder: Path | None = setting(
+        None, "Folder of an ONNX model and its tokenizer, which runs in the process: docs/embedders.md."
     )
     model: str = setting("nomic-embed-text", "Model name for Ollama or an OpenAI-compatible server.")
     base_url: str | None = setting(None, "Server address; null means the provider's own default.")
     api_key: SecretStr | None = setting(None, "Key of the server; never logged.")
-    batch_size: int = setting(64, "Texts a request.", ge=1, le=2048)
     timeout_seconds: float = setting(60.0, "Limit of one request.", gt=0)
     transport_retries: int = setting(3, "Repeats after what can pass.", ge=0, le=10)
     max_text_tokens: int | None = setting(
@@ -128,27 +154,11 @@ class EmbeddingSettings(Group):
         ge=64,
     )
     query_prefix: str | None = setting(
-        None, "Text that the server's model wants in front of a question; null means its profile's."
+        None, "Text that the model wants in front of a question; null means its profile's."
     )
     document_prefix: str | None = setting(
-        None, "Text that the server's model wants in front of a stored text; null means its profile's."
+        None, "Text that the model wants in front of a stored text; null means its profile's."
     )
-    centring: bool = setting(
-        True,
-        "Take what all texts of the home share out of its vectors, fitted after ingest, for every model.",
-    )
-    centring_components: int = setting(
-        3,
-        "Principal components of the home's vectors taken out beside their mean; in a small home at most one for each "
-        "50 texts.",
-        ge=0,
-        le=10,
-    )
-    centring_texts: int = setting(6, "Turns and memories from which on the home's vectors are fitted.", ge=2)
-    centring_growth: float = setting(
-        1.5, "Turns and memories, times those of the last fit, that call for a new one.", gt=1
-    )
-    centring_sample: int = setting(20_000, "Texts, evenly spaced, that a fit looks at, at most.", ge=10)
 
 
 class NightSettings(Group):
@@ -157,34 +167,17 @@ class NightSettings(Group):
     sources: list[Path] = Field(
         default_factory=list, description="Files and folders that every night takes in first."
     )
+    at: str = Field(
+        default="03:00",
+        pattern=r"^([01]\d|2[0-3]):[0-5]\d$",
+        description="Time of the night by the clock of this machine, for `slowwave ui` and `slowwave serve --nightly`.",
+    )
     min_hours: Amount = setting(20.0, "Hours since the last night's LLM work.")
-    min_cells: Count = setting(1, "New chunks or cells that make a night worth its calls.")
     learn_at_once: bool = setting(
         default=True,
         meaning="Extract what a conversation said when it has ended, in the background; else the night does it.",
     )
     learn_tokens: Count = setting(200_000, "Tokens a day for that; what is left waits for the night.")
-    page_tokens: int = setting(
-        1500,
-        "New tokens of one request to the extractor: consecutive chunks of one session.",
-        ge=50,
-        le=16_000,
-    )
-    extract_batch: Batch = setting(
-        8,
-        "Pages of different owners that go to the extractor side by side; those of one owner wait for each other.",
-    )
-    known_cells: int = setting(
-        10, "Known cells from before a page that the extractor is shown, nearest first.", ge=0, le=50
-    )
-    earlier_tokens: int = setting(
-        90, "Tokens of what a session's earlier pages gave that its next page is shown.", ge=0, le=1000
-    )
-    topic_names: int = setting(20, "Names of topics near a page that the extractor is shown.", ge=0, le=100)
-    max_attempts: Positive = setting(3, "Unusable answers before a chunk or cluster is quarantined.")
-    retry_backoff_hours: Amount = setting(
-        20.0, "First pause before a failed chunk is tried again; doubles each time."
-    )
     damaged_store: Literal["stop", "rebuild"] = setting(
         "stop",
         "A night that finds the store damaged stops before it changes anything, or rebuilds it from the journal first.",
@@ -195,40 +188,23 @@ class ReconcileSettings(Group):
     """Pairs of memories that the language model is asked about."""
 
     scan_cells: Count = setting(
-        200, "Known cells whose neighbours a night looks at again, those longest not looked at first."
+        200,
+        "Known memories whose neighbours a night looks at again, those longest not looked at first; 0 looks at none.",
     )
-    scan_days: Amount = setting(7.0, "Days after which the neighbours of a cell are looked at again.")
-    scan_pairs: Count = setting(
-        100, "Pairs of known cells that a night shows to the judge, beside all pairs of new ones."
-    )
+
+
+class SummarySettings(Group):
+    """Topic summaries."""
+
+    min_unsummarized: Positive = setting(5, "Unsummarized memories of a topic that call for a new summary.")
 
 
 class EpisodeSettings(Group):
-    """Conversations told as episodes, and what stands for one by its age."""
+    """Conversations told as episodes, and the form in which one is shown by its age."""
 
     quiet_hours: Amount = setting(3.0, "Hours without a new turn after which a conversation is over.")
-    min_turns: Positive = setting(4, "Turns that make a conversation worth an episode.")
-    summary_days: Amount = setting(7.0, "Age from which the summary stands for an episode.")
-    compressed_days: Amount = setting(30.0, "Age from which the compressed line stands for it.")
-    max_words: int = setting(220, "Longest text of an episode.", ge=40, le=1000)
-    turn_words: int = setting(6, "Words of its text for each turn, up to that; 40 at least.", ge=1, le=100)
-    summary_words: int = setting(60, "Longest summary of an episode.", ge=15, le=300)
-    max_cells: int = setting(40, "Memories shown for one episode, most salient first.", ge=1, le=500)
-    max_turns: int = setting(30, "Turns shown for one episode: first, last and most central.", ge=2, le=500)
-    remembered_turns: int = setting(
-        8, "The same where memories were made of the conversation: they tell the rest.", ge=2, le=500
-    )
-    turn_characters: int = setting(600, "Longest part of one turn that is shown.", ge=80, le=20_000)
-    page_characters: int = setting(
-        18_000,
-        "Memories and turns of one page together; less where the model's context is small.",
-        ge=2_000,
-        le=1_000_000,
-    )
-    max_artifacts: int = setting(
-        40, "Artifacts of one episode, those named in most turns first.", ge=0, le=1000
-    )
-    batch: Batch = setting(8, "Conversations that are told and committed together.")
+    summary_days: Amount = setting(7.0, "Age from which an episode is shown by its summary.")
+    compressed_days: Amount = setting(30.0, "Age from which it is shown by its compressed line.")
 
     @model_validator(mode="after")
     def _grows_shorter_with_age(self) -> "EpisodeSettings":
@@ -238,29 +214,15 @@ class EpisodeSettings(Group):
 
 
 class GraphSettings(Group):
-    """Entities and causes."""
+    """Entities."""
 
-    enrich_mentions: Positive = setting(3, "Mentions from which an entity gets a summary from a model.")
-    enrich_general_mentions: Positive = setting(12, "The same for a place or a concept.")
-    enrich_growth: float = setting(
-        2.0, "Mentions, times those of its last summary, that call for a new one.", gt=1
+    enrich_entities: Count = setting(
+        30, "Entities that get a summary in one night, each by a request; 0 is none."
     )
-    enrich_entities: Count = setting(30, "Entities that get a summary in one night.")
-    enrich_cells: Positive = setting(40, "Live cells shown for one entity, most salient and newest first.")
-    enrich_words: int = setting(60, "Longest summary of an entity with the fewest mentions.", ge=10, le=300)
-    enrich_mention_words: Count = setting(7, "Words more for each further mention.")
-    enrich_most_words: int = setting(200, "Longest summary of any entity.", ge=10, le=1000)
-    match_people: int = setting(
-        24, "People on the one page of a night that asks who is described, at most.", ge=2, le=60
-    )
-    match_memories: int = setting(3, "Memories shown for each of them.", ge=1, le=10)
-    causal_pages: Count = setting(10, "Conversations asked about causes in one night, the newest first.")
-    causal_cells: int = setting(26, "Cells on one of these pages, at most.", ge=2, le=60)
-    causal_confidence: Share = setting(0.7, "Confidence of a causal edge that a model inferred.")
 
 
 class DecaySettings(Group):
-    """Retention = exp(-rate * days_since_access ** exponent)."""
+    """Retention = exp(-rate * days ** .8), in days without use."""
 
     default_rate: Amount = setting(0.1, "Rate of types that have none of their own.")
     rates: dict[str, float] = Field(
@@ -274,16 +236,6 @@ class DecaySettings(Group):
         },
         description="Rate by cell type; the default rate for the others.",
     )
-    exponent: float = setting(0.8, "Below 1: fast at first, slow later.", gt=0)
-    reinforcement: Amount = setting(0.05, "Weight of ln(1 + access_count / reinforcement_scale).")
-    reinforcement_scale: float = setting(20.0, "Accesses that count as much as knowing it at all.", gt=0)
-    citation_weight: Amount = setting(3.0, "Accesses that one citation counts for.")
-    ignore_weight: Amount = setting(
-        1.5, "Accesses that an ignored retrieval takes away: its own, and from 1 on some more."
-    )
-    shown_days: Amount = setting(
-        180.0, "Days by which being shown, and neither cited nor said again, prolongs a life at most."
-    )
 
 
 class ForgetSettings(Group):
@@ -293,22 +245,6 @@ class ForgetSettings(Group):
     unused_days: Amount = setting(90.0, "Days without use before a cell may go.")
     prune_superseded_days: Amount = setting(90.0, "Days after which a superseded cell may be pruned.")
     prune: bool = setting(False, "May superseded cells older than `prune_superseded_days` be removed.")
-    preview_days: Amount = setting(30.0, "Days that the preview of fading looks ahead.")
-    recent_days: float = setting(
-        90.0, "Days of the recent false-forgetting rate, beside that of all time.", gt=0
-    )
-    max_false_rate: Share = setting(0.01, "Share of archived cells that came back above which a night warns.")
-
-
-class RecordSettings(Group):
-    """Messages recorded as they are said."""
-
-    fold_seconds: Amount = setting(
-        2.0, "Seconds after which recorded messages are taken into the store, many together, to be found."
-    )
-    retry_seconds: float = setting(
-        15.0, "Seconds after which that is tried again, where another process writes the store.", gt=0
-    )
 
 
 class EditSettings(Group):
@@ -317,51 +253,88 @@ class EditSettings(Group):
     lock_seconds: Amount = setting(
         10.0, "How long an edit waits for the writer lock, which a run holds for each of its commits."
     )
-    tombstones_a_memory: int = setting(
-        3, "Nearest deleted memories that a new one is held against.", ge=1, le=20
+
+
+class WatchSettings(Group):
+    """Transcripts that are followed as they grow."""
+
+    with_server: bool = setting(
+        False, "Follow transcripts while `slowwave serve` runs, as `slowwave watch` does; nothing asks then."
     )
-    same_words: Share = setting(
-        0.6,
-        "Share of common words from which, without a language model, a new memory counts as a "
-        "deleted one said again, where no number, day, name or negation differs.",
+    sources: tuple[str, ...] = setting(
+        (), "Files and folders that the server follows (default: what coding agents write on this machine)."
     )
-    weak_days: float = setting(30.0, "How far `weak` looks ahead, unless it is told otherwise.", gt=0)
-    erase_shortest: Positive = setting(4, "Characters of the shortest text that `erase --text` accepts.")
-    proof_shortest: Positive = setting(
-        12,
-        "An erased turn or memory with fewer characters is not searched for afterwards, "
-        "since short texts occur anywhere.",
-    )
-    secret_shortest: int = setting(
-        7,
-        "Characters from which `run redact` masks a secret of letters and digits wherever it stands, and not only "
-        "where its surroundings show it.",
-        ge=4,
-        le=64,
+    quiet_minutes: float = setting(
+        10.0, "Minutes without a message after which a conversation counts as ended.", ge=0, le=1440
     )
 
 
 class PromoteSettings(Group):
     """Core memory."""
 
-    max_lines: Lines = setting(200, "Longest core memory.")
-    target_lines: Lines = setting(
-        60, "Lines that a choice may have: well below `max_lines`, since each stands in every prompt."
+    max_lines: int = setting(
+        200, "Longest core memory, lines that you wrote yourself among them.", ge=1, le=1000
     )
-    candidates: int = setting(
-        80, "Cells shown to the model for core memory, a third of them newcomers.", ge=3
+    target_lines: int = setting(
+        60,
+        "Lines that a night chooses: well below `max_lines`, since each is in every prompt.",
+        ge=1,
+        le=1000,
     )
-    margin: Amount = setting(0.25, "Share that a line of core memory counts more than a newcomer.")
-    settled_days: Amount = setting(7.0, "Days that a line stays at least, as long as it holds.")
+
+
+class SearchSettings(Group):
+    """The read path."""
+
+    limit: int = setting(10, "Hits of both tiers together.", ge=1, le=25)
+    excerpt_characters: int = setting(
+        600,
+        "Characters of a memory or turn that are shown at most: the parts of it that tell what is asked.",
+        ge=80,
+        le=100_000,
+    )
+    resident_minutes: Amount = setting(
+        10.0,
+        "The first question of the command line starts a reader, which stays so long after the last one and answers "
+        "the next at once; 0 starts none.",
+    )
+    memory_rows: Count = setting(
+        200_000,
+        "A reader that stays keeps tables of at most so many rows in memory, with their full text; "
+        "0 leaves all on disk.",
+    )
+    age_rate: Amount = setting(0.01, "Per day, in exp(-age_rate * age_days).")
+
+
+class ContextSettings(Group):
+    """Context that an agent gets unasked."""
+
+    budget_tokens: int = setting(
+        8_000, "Tokens of a context, fence and headings included.", ge=100, le=1_000_000
+    )
+    small_tokens: int = setting(
+        500, "Tokens of the small form, which goes with every message.", ge=50, le=10_000
+    )
+    opening_tokens: int = setting(
+        1_500,
+        "Tokens of what an agent gets at the start of a conversation: open matters, core memory.",
+        ge=100,
+        le=100_000,
+    )
+    shown_days: float = setting(
+        7.0, "Days after which a memory may be shown to the same conversation again.", gt=0
+    )
+
+
+class ServerSettings(Group):
+    """The one server: HTTP, and MCP over HTTP, on the loopback."""
+
+    port: int = setting(4280, "First port that is tried.", ge=1, le=65_535)
 
 
 class StoreSettings(Group):
     """Upkeep of the store."""
 
-    vector_index_rows: int = setting(20_000, "Rows from which a vector index pays.", ge=256)
-    keep_versions_hours: Amount = setting(
-        24.0, "Hours for which old table versions are kept; readers need minutes."
-    )
     keep_damaged_days: int = setting(
         14, "Days for which `slowwave run rebuild` keeps a store that it found damaged.", ge=0, le=3_650
     )

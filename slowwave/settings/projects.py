@@ -31,20 +31,6 @@ _PLAIN = re.compile(r"[\w.-]{1,60}")
 _UNUSUAL = re.compile(r"[^a-z0-9._]+")
 
 
-class Asker(ScopeSettings):
-    """The owner in the settings, asking from within a project."""
-
-    asks_in: str
-
-
-def asking_in(owner: ScopeSettings, project: str | None) -> ScopeSettings:
-    """The owner, asking from within a project; null asks from within none (`slowwave/store/scopes.py`)."""
-    if project is None:
-        return owner
-    given = {name: getattr(owner, name) for name in ScopeSettings.model_fields}
-    return Asker(**given, asks_in=project)
-
-
 def project_of(owner: ScopeSettings, folder: str) -> str:
     """The project of a folder: of its repository, where projects follow them and it has one, else the home's own.
 

@@ -1,4 +1,4 @@
-"""One settings tree: every number of the specification is a default here, never a constant in code.
+"""One tree of settings, and how it is read.
 
 Read from the environment (`SLOWWAVE_` prefix, `__` between levels, as in
 `SLOWWAVE_LLM__PROVIDER=ollama`), then from `slowwave.toml` in the home folder. Nothing here reads the
@@ -10,12 +10,11 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
-    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
@@ -23,6 +22,7 @@ from pydantic_settings import (
 from slowwave.errors import ConfigError
 from slowwave.settings.groups import (
     ChunkSettings,
+    ContextSettings,
     DecaySettings,
     EditSettings,
     EmbeddingSettings,
@@ -32,42 +32,50 @@ from slowwave.settings.groups import (
     LLMSettings,
     NightSettings,
     PromoteSettings,
+    ReaderSettings,
     ReconcileSettings,
-    RecordSettings,
     ScopeSettings,
+    SearchSettings,
+    ServerSettings,
     StoreSettings,
+    SummarySettings,
+    WatchSettings,
 )
-from slowwave.settings.hooks import HookSettings
 from slowwave.settings.place import home_folder
-from slowwave.settings.readers import ReaderSettings
-from slowwave.settings.reading import ContextSettings, SearchSettings
 from slowwave.settings.redaction import RedactionSettings
-from slowwave.settings.server import ServerSettings
-from slowwave.settings.topics import SummarySettings, TopicSettings
-from slowwave.settings.watch import WatchSettings
 from slowwave.whole_file import read_plain
 
-FORMER_GROUPS = {"own": "owner", "words": "edits"}
-"""Groups by the name that they had before, with the name of today: files and environments may still say it."""
-
-GONE = (
-    ("search", "fusion"),
-    *(
-        ("search", f"{name}_weight")
-        for name in ("text", "vector", "entity", "time", "former", "reason", "evidence")
-    ),
-    ("search", "cells"),
-    ("context", "turn_weight"),
-    ("context", "period_weight"),
-    ("graph", "causal_pairs"),
-    *(
-        ("topics", name)
-        for name in ("max_share", "share_from", "join_similarity", "name_weight", "crowding", "group_from")
-    ),
-    ("embedding", "allow_pull"),
-    ("readers", "question_set_bytes"),
-)
-"""Settings that were dropped, by group and name: files and environments may still say them, to no effect."""
+GONE: Final[Mapping[str, str]] = {
+    "context": "opening_shares open_task_days small_lines past_task_days general_shares feature_shares "
+    "debugging_shares reviewing_shares quote_characters told_weight shown_entries turn_weight period_weight",
+    "decay": "exponent reinforcement reinforcement_scale citation_weight ignore_weight shown_days",
+    "edits": "tombstones_a_memory same_words weak_days erase_shortest proof_shortest secret_shortest",
+    "embedding": "allow_pull batch_size centring centring_components centring_texts centring_growth centring_sample",
+    "episodes": "min_turns max_words turn_words summary_words max_cells max_turns remembered_turns turn_characters "
+    "page_characters max_artifacts batch",
+    "forget": "preview_days recent_days max_false_rate",
+    "graph": "enrich_mentions enrich_general_mentions enrich_growth enrich_cells enrich_words enrich_mention_words "
+    "enrich_most_words match_people match_memories causal_pages causal_pairs causal_cells causal_confidence",
+    "hooks": "quiet_seconds busy_share retry_seconds attempts waiting stop_seconds",
+    "llm": "transport_backoff_seconds outage_failures",
+    "night": "min_cells page_tokens extract_batch known_cells earlier_tokens topic_names max_attempts "
+    "retry_backoff_hours",
+    "promote": "candidates margin settled_days",
+    "readers": "document_bytes file_bytes file_lines folder_files part_turns part_characters part_files shown_places "
+    "import_salience import_confidence question_set_bytes",
+    "reconcile": "scan_days scan_pairs",
+    "record": "fold_seconds retry_seconds",
+    "search": "fusion text_weight vector_weight entity_weight time_weight former_weight reason_weight evidence_weight "
+    "cells topics episodes answer_share asking_penalty speaker_bonus prior_floor",
+    "server": "port_tries reads writes waiting body_bytes head_seconds body_seconds connections stop_seconds "
+    "flush_seconds runs run_niceness kept_runs",
+    "store": "vector_index_rows keep_versions_hours",
+    "summaries": "max_words max_cells whole_tokens",
+    "topics": "max_cells group_memories group_topics group_words max_share share_from join_similarity name_weight "
+    "crowding group_from",
+    "watch": "poll_seconds settle_seconds longest_wait_seconds most_share compact_ingests",
+}
+"""Settings that were dropped, by group: files and environments may still have them, to no effect."""
 
 LONGEST_FILE = 1_000_000
 """Bytes of a settings file: a longer one is something else."""
@@ -75,20 +83,17 @@ LONGEST_FILE = 1_000_000
 _logger = logging.getLogger("slowwave")
 
 
-def _renamed(given: Mapping[str, Any], *, spelled: str) -> dict[str, Any]:
-    """Settings with former group names replaced, each said in a warning; `spelled` is how a group is written."""
-    told = dict(given)
-    for former, name in FORMER_GROUPS.items():
-        before, after = spelled.format(former), spelled.format(name)
-        for key in [
-            key
-            for key in told
-            if key.lower() == before.lower() or key.lower().startswith(f"{before.lower()}__")
-        ]:
-            renamed = after + key[len(before) :]
-            _logger.warning("the setting %s is called %s now; the old name is still read", key, renamed)
-            told.setdefault(renamed, told.pop(key))
-    return told
+def _without_gone(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Groups of settings without dropped ones, and the names of these; a group of nothing else is left out."""
+    kept, gone = dict(given), list[str]()
+    for group, names in GONE.items():
+        if isinstance(values := given.get(group), Mapping):
+            found = [name for name in values if name in names.split()]
+            gone += [f"{group}.{name}" for name in found]
+            kept[group] = {name: value for name, value in values.items() if name not in found}
+            if not kept[group] and group not in Settings.model_fields:
+                del kept[group]
+    return kept, gone
 
 
 class Settings(BaseSettings):
@@ -110,30 +115,25 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     night: NightSettings = NightSettings()
     reconcile: ReconcileSettings = ReconcileSettings()
-    topics: TopicSettings = TopicSettings()
     summaries: SummarySettings = SummarySettings()
     episodes: EpisodeSettings = EpisodeSettings()
     graph: GraphSettings = GraphSettings()
     decay: DecaySettings = DecaySettings()
     forget: ForgetSettings = ForgetSettings()
     edits: EditSettings = EditSettings()
-    record: RecordSettings = RecordSettings()
     watch: WatchSettings = WatchSettings()
     promote: PromoteSettings = PromoteSettings()
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
     store: StoreSettings = StoreSettings()
-    hooks: HookSettings = HookSettings()
 
     @model_validator(mode="before")
     @classmethod
-    def _without_gone(cls, given: dict[str, Any]) -> dict[str, Any]:
-        kept = dict(given)
-        for group, name in GONE:
-            if isinstance(kept.get(group), Mapping) and name in kept[group]:
-                _logger.warning("there is no setting %s.%s any more: it is ignored, remove it", group, name)
-                kept[group] = {key: value for key, value in kept[group].items() if key != name}
+    def _ignores_gone(cls, given: dict[str, Any]) -> dict[str, Any]:
+        kept, gone = _without_gone(given)
+        if gone:
+            _logger.warning("there are no such settings any more, remove them: %s", ", ".join(gone))
         return kept
 
     @classmethod
@@ -146,19 +146,26 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Environment over arguments: arguments carry the file, and the environment wins over a file."""
-        if isinstance(env_settings, EnvSettingsSource):
-            env_settings.env_vars = _renamed(env_settings.env_vars, spelled="slowwave_{}")
         return env_settings, init_settings
 
 
-def _refuse_unknown_names() -> None:
-    """A name in the environment whose group does not exist: a slip that would pass unseen."""
-    groups = {f"SLOWWAVE_{name.upper()}" for name in (*Settings.model_fields, *FORMER_GROUPS)}
-    for name in os.environ:
-        if name.upper().startswith("SLOWWAVE_") and name.upper().split("__")[0] not in groups:
+def _gone_in_environment() -> dict[str, dict[str, str]]:
+    """Dropped settings in the environment whose whole group was dropped: pydantic does not look at them.
+
+    Raises:
+        ConfigError: a name has a group that never was, a slip that would pass unseen.
+    """
+    gone = dict[str, dict[str, str]]()
+    for variable in os.environ:
+        group, _, name = variable.lower().removeprefix("slowwave_").partition("__")
+        if not variable.lower().startswith("slowwave_") or group in Settings.model_fields:
+            continue
+        if name not in GONE.get(group, "").split():
             raise ConfigError(
-                f"the environment names {name}, and there is no such setting: see docs/settings.md"
+                f"the environment names {variable}, and there is no such setting: see docs/settings.md"
             )
+        gone.setdefault(group, {})[name] = ""
+    return gone
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -191,10 +198,10 @@ def load_settings(home: Path | str | None = None) -> Settings:
     folder = home_folder(home)
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"the home {folder} is not a folder: name another with --home or SLOWWAVE_HOME")
-    _refuse_unknown_names()
+    gone = _gone_in_environment()
     path = folder / "slowwave.toml"
     try:
-        settings = Settings(**_renamed(_read_file(path), spelled="{}"))
+        settings = Settings(**{**gone, **_read_file(path)})
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])

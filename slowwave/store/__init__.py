@@ -1,4 +1,4 @@
-"""The LanceDB store: derived tables, full-text and vector search. The one place that imports lancedb.
+"""The LanceDB store: derived tables, full-text and vector search. Only this package imports lancedb.
 
 Everything here can be made again from the journal.
 """

@@ -6,16 +6,16 @@ import polars as pl
 
 from slowwave.lifecycle.fading import fading, false_forgetting
 from slowwave.schemas.report import Forgetting
-from slowwave.settings.groups import DecaySettings, ForgetSettings
+from slowwave.settings.groups import ForgetSettings
 from slowwave.store.conditions import col, lit
 from slowwave.store.reading import StoreReader
 
 
-def forgetting_of(store: StoreReader, *, now: datetime, days: float) -> Forgetting:
-    """Count archived memories and those that came back, of all time and of the last `days`."""
+def forgetting_of(store: StoreReader, *, now: datetime) -> Forgetting:
+    """Count archived memories and those that came back, of all time and lately."""
     columns = ["archived_count", "archived_at", "revived_count", "revived_at"]
     archived = store.rows("cell_usage", columns, col("archived_count") > lit(0))
-    return false_forgetting(archived, now=now, days=days)
+    return false_forgetting(archived, now=now)
 
 
 def long_unused(store: StoreReader, columns: list[str], *, since: datetime) -> pl.DataFrame:
@@ -30,11 +30,13 @@ def long_unused(store: StoreReader, columns: list[str], *, since: datetime) -> p
     return store.by_key("cells", active.join(unused, on="cell_id", how="semi")["cell_id"], columns)
 
 
-def fading_of(
-    store: StoreReader, *, now: datetime, forget: ForgetSettings, decay: DecaySettings
-) -> pl.DataFrame:
-    """Memories that will fade within the days of the preview: `cell_id`, `fades_at`, soonest first."""
-    soon = min(now, now - timedelta(days=forget.unused_days - forget.preview_days))
+PREVIEW_DAYS = 30.0
+"""Days that the preview of fading looks ahead: a month leaves time to use or confirm a memory."""
+
+
+def fading_of(store: StoreReader, *, now: datetime, forget: ForgetSettings) -> pl.DataFrame:
+    """Memories that will fade within `PREVIEW_DAYS`: `cell_id`, `fades_at`, soonest first."""
+    soon = min(now, now - timedelta(days=forget.unused_days - PREVIEW_DAYS))
     cells = long_unused(store, ["cell_id", "status", "confidence", "decay_rate", "protected"], since=soon)
     cell_usage = store.by_key("cell_usage", cells["cell_id"])
-    return fading(cells, cell_usage, now=now, forget=forget, decay=decay, days=forget.preview_days)
+    return fading(cells, cell_usage, now=now, forget=forget, days=PREVIEW_DAYS)

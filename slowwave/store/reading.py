@@ -53,6 +53,9 @@ SEARCHES_AT_ONCE = 4
 TIE_MARGIN = 32
 """Rows fetched beyond those wanted: which of equal ones LanceDB cuts off changes from run to run."""
 
+VECTOR_INDEX_ROWS = 20_000
+"""Rows from which a vector index pays, on disk and in memory: below, all vectors are compared."""
+
 
 class StoreReader:
     """Tables, vectors and full text of one generation."""
@@ -82,7 +85,11 @@ class StoreReader:
         return self._stamp_now() != self._stamp
 
     def keep_in_memory(
-        self, *, most_rows: int, exact_rows: int, is_written: Callable[[], bool] = lambda: False
+        self,
+        *,
+        most_rows: int,
+        exact_rows: int = VECTOR_INDEX_ROWS,
+        is_written: Callable[[], bool] = lambda: False,
     ) -> None:
         """From now on tables of at most so many rows answer searches from memory; with 0 none does.
 

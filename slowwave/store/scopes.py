@@ -7,11 +7,24 @@ import polars as pl
 
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
-from slowwave.settings.projects import Asker, asking_in
 from slowwave.store.conditions import Expr, col, lit
 
 SYSTEM = col("scope") == lit("system")
 SHARED = col("scope") == lit("project-shared")
+
+
+class Asker(ScopeSettings):
+    """The owner in the settings, asking from within a project."""
+
+    asks_in: str
+
+
+def asking_in(owner: ScopeSettings, project: str | None) -> ScopeSettings:
+    """The owner, asking from within a project; null asks from within none."""
+    if project is None:
+        return owner
+    given = {name: getattr(owner, name) for name in ScopeSettings.model_fields}
+    return Asker(**given, asks_in=project)
 
 
 def owned_by(owner: ScopeSettings) -> Expr:

@@ -45,7 +45,7 @@ from slowwave.store.passages import (
     turn_passages,
     wide_passages,
 )
-from slowwave.store.reading import StoreReader
+from slowwave.store.reading import VECTOR_INDEX_ROWS, StoreReader
 from slowwave.store.reads import no_rows
 from slowwave.whole_file import write_whole
 
@@ -206,7 +206,9 @@ class Store(StoreReader):
                 for column in TEXT_INDEX[table]:
                     self._table(table).create_index(column, config=config)
 
-    def optimize(self, *, vector_index_rows: int, keep_versions: timedelta) -> pl.DataFrame:
+    def optimize(
+        self, *, keep_versions: timedelta, vector_index_rows: int = VECTOR_INDEX_ROWS
+    ) -> pl.DataFrame:
         """Compact, fold new rows into the indices, drop old versions, and make vector indices where they pay.
 
         Returns `table` and `rows`.

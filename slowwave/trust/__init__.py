@@ -1,1 +1,1 @@
-"""Trust: whose word a text is, by its structure and by the evidence that it rests on."""
+"""The origin of a text: who stated it, by its structure and by the evidence behind it."""

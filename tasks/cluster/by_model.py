@@ -15,7 +15,6 @@ from slowwave.models.prompts import render
 from slowwave.models.requests import Request
 from slowwave.models.rows import page_rows
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
-from slowwave.settings.topics import TopicSettings
 from slowwave.store import col
 from slowwave.trust.origins import is_anybodys
 from tasks.ask import Answered, Model
@@ -24,6 +23,15 @@ from tasks.cluster.names import founded_id
 from tasks.extractive import brief
 from tasks.frames import Frame
 from tasks.step import Readable, step
+
+GROUP_MEMORIES = 300
+"""New memories on a page: of `GROUP_WORDS` words each they are about 7,500 tokens; `llm.context_tokens` has 12,288."""
+
+GROUP_TOPICS = 80
+"""Topics shown on a page, nearest first."""
+
+GROUP_WORDS = 18
+"""Words of a memory on a page: enough to say what it is about."""
 
 
 class ShownTopics(Frame):
@@ -39,7 +47,7 @@ class ShownTopics(Frame):
 def find_pages(reader: Readable, cells: DataFrame[NewCells]) -> list[DataFrame[NewCells]]:
     """Pages of one owner each, in the order of time: what a model read before, and somebody answers for."""
     readable = cells.filter((pl.col("prompt_version") != RAW_PROMPT) & ~is_anybodys())
-    return _pages(readable, reader.settings.topics)
+    return _pages(readable)
 
 
 @step
@@ -48,8 +56,7 @@ def find_nearest_topics(
 ) -> DataFrame[ShownTopics]:
     """The topics shown beside a page: those nearest to any of its memories, else the largest."""
     own = living(topics).join(page.head(1), on=OWNER, how="semi")
-    most = reader.settings.topics.group_topics
-    if own.height > most:
+    if own.height > GROUP_TOPICS:
         own = own.sort("cell_count", "topic_id", descending=[True, False])
         centres = reader.store.rows("topics", ["topic_id", "centroid"], col("centroid").is_not_null())
         placed = own.join(centres, on="topic_id", how="inner", maintain_order="left")
@@ -59,7 +66,7 @@ def find_nearest_topics(
             own = placed.with_columns(near=pl.Series(near.astype(np.float64))).sort(
                 "near", "topic_id", descending=[True, False]
             )
-    ordered = own.head(most).sort("name", "topic_id").with_row_index("number", offset=1)
+    ordered = own.head(GROUP_TOPICS).sort("name", "topic_id").with_row_index("number", offset=1)
     return ShownTopics.of(ordered.cast({"number": pl.Int64}))
 
 
@@ -69,13 +76,10 @@ def ask_groups(
     page: DataFrame[NewCells],
     shown: DataFrame[ShownTopics],
     topics: DataFrame[KnownTopics],
-    settings: TopicSettings,
 ) -> DataFrame[Filed]:
     """The memories of a page that the model filed; none without a usable answer."""
     numbered = page.with_row_index("number", offset=1)
-    texts = numbered.select(
-        "number", text=pl.coalesce(brief(), shortened(pl.col("content"), settings.group_words))
-    )
+    texts = numbered.select("number", text=pl.coalesce(brief(), shortened(pl.col("content"), GROUP_WORDS)))
     topics_shown = page_rows(shown.select("number", "name", "cell_count"))
     prompt = render("group_memories", topics=topics_shown, memories=page_rows(texts))
     numbers = {"page_numbers": set(numbered["number"]), "topic_numbers": set(shown["number"])}
@@ -85,11 +89,11 @@ def ask_groups(
 
 @step
 def ask_parts(
-    model: Model, members: DataFrame[NewCells], topics: DataFrame[KnownTopics], settings: TopicSettings
+    model: Model, members: DataFrame[NewCells], topics: DataFrame[KnownTopics]
 ) -> DataFrame[Filed] | None:
     """The parts of one topic, by the same prompt over its oldest memories, shown no topics; null if it stays whole."""
-    pages = _pages(members.filter(~is_anybodys()), settings)
-    parts = ask_groups(model, pages[0], ShownTopics.empty(), topics, settings) if pages else Filed.empty()
+    pages = _pages(members.filter(~is_anybodys()))
+    parts = ask_groups(model, pages[0], ShownTopics.empty(), topics) if pages else Filed.empty()
     return parts if parts["topic_id"].n_unique() > 1 else None
 
 
@@ -131,10 +135,10 @@ def groups_of(
 # Inside
 
 
-def _pages(cells: pl.DataFrame, settings: TopicSettings) -> list[DataFrame[NewCells]]:
+def _pages(cells: pl.DataFrame) -> list[DataFrame[NewCells]]:
     ordered = cells.sort(*OWNER, "event_time", "cell_id")
     return [
         NewCells.of(page)
         for own in ordered.partition_by(OWNER, maintain_order=True)
-        for page in own.iter_slices(settings.group_memories)
+        for page in own.iter_slices(GROUP_MEMORIES)
     ]

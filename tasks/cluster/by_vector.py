@@ -20,7 +20,7 @@ from slowwave.schemas.tables import OWNER
 from slowwave.store import col
 from slowwave.trust.origins import surely_answered_for_first
 from tasks.ask import author_columns
-from tasks.cluster.cluster import Filed, KnownTopics, NewCells, living
+from tasks.cluster.cluster import TOPIC_MEMORIES, Filed, KnownTopics, NewCells, living
 from tasks.cluster.names import UNTITLED, founded_id, marking_words, name_topics
 from tasks.step import Readable, step
 
@@ -90,7 +90,7 @@ def halve(
     placed = with_vectors(members.join(vectors, on="cell_id")).sort("cell_id")
     if placed.is_empty():
         return Filed.empty()
-    label = halves(placed["vector"].to_numpy().astype(np.float64), most=reader.settings.topics.max_cells)
+    label = halves(placed["vector"].to_numpy().astype(np.float64), most=TOPIC_MEMORIES)
     parted = _one_a_name(placed.with_columns(hint=pl.Series(label)), set(topics["topic_id"]))
     own = topics.filter(pl.col("topic_id") == topic).item(0, "name").partition(": ")[0]
     words = marking_words(parted.filter(surely_answered_for_first("topic_id")))

@@ -16,6 +16,9 @@ from tasks.cluster.names import UNTITLED
 from tasks.frames import Frame
 from tasks.step import Readable, step
 
+TOPIC_MEMORIES = 40
+"""Memories that one summary can describe in 150 words; a topic with more is split."""
+
 
 class NewCells(Frame):
     """Active memories without a topic; `content` is without the names of speakers."""
@@ -100,7 +103,7 @@ def plan_filed(cells: DataFrame[NewCells], filed: DataFrame[Filed], *, otherwise
 @step
 def plan_merges(reader: Readable, topics: DataFrame[KnownTopics]) -> Plan:
     """Topics of one name become the largest of them, as long as one summary can still describe it."""
-    most = reader.settings.topics.max_cells
+    most = TOPIC_MEMORIES
     key = [*OWNER, "key"]
     named = living(topics).with_columns(key=plain_value(pl.col("name"))).filter(pl.col("key") != UNTITLED)
     ordered = named.sort("cell_count", "topic_id", descending=[True, False]).with_columns(
@@ -124,7 +127,7 @@ def plan_merges(reader: Readable, topics: DataFrame[KnownTopics]) -> Plan:
 @step
 def find_oversize(reader: Readable, topics: DataFrame[KnownTopics]) -> list[str]:
     """Topics with more memories than one summary can describe."""
-    most = reader.settings.topics.max_cells
+    most = TOPIC_MEMORIES
     return living(topics).filter(pl.col("cell_count") > most)["topic_id"].to_list()
 
 

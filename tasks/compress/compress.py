@@ -15,9 +15,9 @@ from slowwave.models.rows import Row, rows_by_page
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.tables import OWNER
-from slowwave.settings.groups import EpisodeSettings
 from slowwave.settings.tree import Settings
 from tasks.ask import Model
+from tasks.compress.extract import EPISODE_WORDS, SUMMARY_WORDS
 from tasks.compress.pages import EpisodeCells, EpisodeTurns, page_cells, page_turns
 from tasks.compress.rows import EpisodeTexts, episode_rows
 from tasks.compress.sessions import DueSessions
@@ -26,6 +26,18 @@ from tasks.tries import after_failed_try, is_failed_try
 
 PAGE_SHARE = 0.5
 """The share of the model's context for turns and memories; prompt, answer and repeats need the rest."""
+
+PAGE_CHARACTERS = 18_000
+"""Memories and turns of one page together: 30 turns of `TURN_CHARACTERS`."""
+
+EPISODE_MEMORIES = 40
+"""Memories shown for one episode, most salient first."""
+
+MOST_ARTIFACTS = 40
+"""Artifacts of one episode, those named in most turns first."""
+
+WORDS_A_TURN = 6
+"""Words of an episode for each turn, from `LEAST_WORDS` to `EPISODE_WORDS`: short talk needs no long story."""
 
 LEAST_WORDS = 40
 """Words that the shortest conversation may take."""
@@ -44,12 +56,12 @@ def ask_episodes(
 ) -> DataFrame[EpisodeTexts]:
     """The model's episode of each conversation with anything to show, or why its answer could not be used."""
     characters = _page_characters(settings)
-    memories = page_cells(cells, most=settings.episodes.max_cells, characters=characters // 2)
-    excerpts = page_turns(turns, memories, settings.episodes, characters=characters)
+    memories = page_cells(cells, most=EPISODE_MEMORIES, characters=characters // 2)
+    excerpts = page_turns(turns, memories, characters=characters)
     known = rows_by_page(memories.select(CELL))
     said = rows_by_page(excerpts.rename({"event_time": "date"}).select(TURN))
     requests = {
-        row["cell_id"]: _request(row, known.get(row["cell_id"], []), said[row["cell_id"]], settings.episodes)
+        row["cell_id"]: _request(row, known.get(row["cell_id"], []), said[row["cell_id"]])
         for row in due.iter_rows(named=True)
         if row["cell_id"] in said
     }
@@ -89,7 +101,7 @@ def plan_episodes(
         turns.join(told, on="episode_id", how="semi"),
         active,
         decay_rate=decay.rates.get(EPISODE, decay.default_rate),
-        max_artifacts=reader.settings.episodes.max_artifacts,
+        max_artifacts=MOST_ARTIFACTS,
     )
     known = reader.store.by_key("cells", rows["cell_id"], ["cell_id", "status"])
     archived = reader.store.by_key("cell_usage", known.filter(pl.col("status") == "archived")["cell_id"])
@@ -113,21 +125,19 @@ def _failed(reader: Readable, due: pl.DataFrame, texts: pl.DataFrame) -> pl.Data
     tries = pl.when(pl.col("told_count") == pl.col("turn_count")).then("attempts").fill_null(0)
     tried = due.select("cell_id", *OWNER, "session_id", "turn_count", attempts=tries)
     failed = texts.drop_nulls("error").select("cell_id", "error", "prompt_version", "model")
-    return after_failed_try(tried.join(failed, on="cell_id"), night=reader.settings.night, now=reader.now)
+    return after_failed_try(tried.join(failed, on="cell_id"), now=reader.now)
 
 
 def _page_characters(settings: Settings) -> int:
     room = settings.llm.context_tokens - settings.llm.max_answer_tokens
-    return min(settings.episodes.page_characters, int(room * PAGE_SHARE * CHARACTERS_A_TOKEN))
+    return min(PAGE_CHARACTERS, int(room * PAGE_SHARE * CHARACTERS_A_TOKEN))
 
 
-def _request(
-    session: dict[str, Any], cells: list[Row], turns: list[Row], settings: EpisodeSettings
-) -> Request:
+def _request(session: dict[str, Any], cells: list[Row], turns: list[Row]) -> Request:
     """The question about one conversation; how many words it may take depends on its length."""
     count = session["turn_count"]
-    words = min(settings.max_words, max(LEAST_WORDS, settings.turn_words * count))
-    limits = {"max_words": words, "summary_words": min(settings.summary_words, words // 2)}
+    words = min(EPISODE_WORDS, max(LEAST_WORDS, WORDS_A_TURN * count))
+    limits = {"max_words": words, "summary_words": min(SUMMARY_WORDS, words // 2)}
     prompt = render(
         "write_episode",
         first_date=day_of(session["valid_from"]),

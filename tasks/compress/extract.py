@@ -20,6 +20,9 @@ from tasks.step import Readable, step
 REQUEST_WORDS = 4
 """Telling words that make a message a request rather than a greeting."""
 
+EPISODE_WORDS, SUMMARY_WORDS = 220, 60
+"""Longest text and summary of an episode: one is read when its day was asked for, the other among hits."""
+
 TITLE_WORDS = 10
 COMPRESSED_WORDS = 15
 
@@ -27,9 +30,8 @@ COMPRESSED_WORDS = 15
 @step
 def extract_episodes(reader: Readable, turns: DataFrame[EpisodeTurns]) -> DataFrame[EpisodeTexts]:
     """Episodes of the conversations with anything to show: own words of the speakers, as far as they are current."""
-    settings = reader.settings.episodes
     own = in_own_words(_current(reader, turns.filter("is_shown")))
-    written = extractive_episodes(own, max_words=settings.max_words, summary_words=settings.summary_words)
+    written = extractive_episodes(own, max_words=EPISODE_WORDS, summary_words=SUMMARY_WORDS)
     nothing = pl.lit(None, dtype=pl.String)
     texts = written.rename({"episode_id": "cell_id"}).with_columns(
         *author_columns(RAW_PROMPT),

@@ -7,7 +7,6 @@ from slowwave.models.rows import told_date
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.table_parts import nullable
 from slowwave.schemas.tables import RAW_PROMPT, Cells, Turns
-from slowwave.settings.groups import EpisodeSettings
 from slowwave.trust.origins import answered_for_first
 from tasks.compress.sessions import SESSION, DueSessions
 from tasks.extractive import with_centrality
@@ -21,6 +20,12 @@ TURNS_A_MEMORY = 4
 """Up to so many turns for each memory the memories tell a conversation: its page needs few turns then."""
 
 _GAP = " [...] "
+
+MOST_TURNS, REMEMBERED_TURNS = 30, 8
+"""Turns shown for one episode, and for one whose memories already say most of it."""
+
+TURN_CHARACTERS = 600
+"""Longest part of one turn that is shown."""
 
 
 class EpisodeTurns(Frame, Turns):
@@ -81,9 +86,7 @@ def page_cells(cells: pl.DataFrame, *, most: int, characters: int) -> pl.DataFra
     return kept.sort("episode_id", "valid_from", "event_time", "cell_id")
 
 
-def page_turns(
-    turns: pl.DataFrame, cells: pl.DataFrame, settings: EpisodeSettings, *, characters: int
-) -> pl.DataFrame:
+def page_turns(turns: pl.DataFrame, cells: pl.DataFrame, *, characters: int) -> pl.DataFrame:
     """Turns of each page with `text`: few where many memories (rows of `page_cells`) tell the conversation.
 
     They get the characters that the memories leave.
@@ -94,18 +97,15 @@ def page_turns(
     pages = counts.join(memories, on="episode_id", how="left").with_columns(
         pl.col("cells", "taken").fill_null(0)
     )
-    few = min(settings.remembered_turns, settings.max_turns)
     pages = pages.select(
         "episode_id",
         most=pl.when(pl.col("cells") * TURNS_A_MEMORY >= pl.col("turns"))
-        .then(few)
-        .otherwise(settings.max_turns),
+        .then(REMEMBERED_TURNS)
+        .otherwise(MOST_TURNS),
         room=characters - pl.col("taken").cast(pl.Int64),
     )
     bounds = {"most": pl.col("most"), "page_characters": pl.col("room")}
-    return choose_excerpts(
-        shown.join(pages, on="episode_id"), turn_characters=settings.turn_characters, **bounds
-    )
+    return choose_excerpts(shown.join(pages, on="episode_id"), turn_characters=TURN_CHARACTERS, **bounds)
 
 
 def choose_excerpts(

@@ -11,7 +11,6 @@ from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.moments import first_of
 from slowwave.schemas.table_parts import Owned, Timestamp, nullable
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, STATED
-from slowwave.settings.groups import EpisodeSettings
 from slowwave.store import col, is_none_of, lit
 from tasks.frames import Frame
 from tasks.step import Readable, step
@@ -19,6 +18,12 @@ from tasks.step import Readable, step
 SPAN = [*OWNER, "session_id", "event_time", "recorded_at"]
 SESSION = [*OWNER, "session_id"]
 UNREAD = "waits for its memories"
+
+MIN_TURNS = 4
+"""Turns that make a conversation worth an episode: a question with its answer and one thing more."""
+
+TOLD_TOGETHER = 8
+"""Conversations that are told and committed together: a kill loses no more paid answers than these."""
 
 
 class Sessions(Frame, Owned):
@@ -74,7 +79,7 @@ def find_due_sessions(
         learned=newest.group_by(SESSION).agg(last_learned=pl.col("recorded_at").max()),
         flagged=store.rows("cells", ["cell_id"], doubted)["cell_id"],
         now=reader.now,
-        settings=reader.settings.episodes,
+        quiet_hours=reader.settings.episodes.quiet_hours,
         has_model=has_model,
     )
     chunks = store.rows(
@@ -106,10 +111,12 @@ def plan_waiting(due: DataFrame[DueSessions]) -> Plan:
 
 
 @step
-def split_due(due: DataFrame[DueSessions], size: int) -> list[DataFrame[DueSessions]]:
-    """The conversations that need not wait, `size` at a time."""
+def split_due(due: DataFrame[DueSessions]) -> list[DataFrame[DueSessions]]:
+    """The conversations that need not wait, `TOLD_TOGETHER` at a time."""
     ready = due.filter(pl.col("waits").is_null())
-    return [DueSessions.of(ready.slice(start, size)) for start in range(0, ready.height, size)]
+    return [
+        DueSessions.of(ready.slice(start, TOLD_TOGETHER)) for start in range(0, ready.height, TOLD_TOGETHER)
+    ]
 
 
 def session_spans(turns: pl.DataFrame) -> pl.DataFrame:
@@ -130,7 +137,7 @@ def due_sessions(
     learned: pl.DataFrame,
     flagged: pl.Series,
     now: datetime,
-    settings: EpisodeSettings,
+    quiet_hours: float,
     has_model: bool,
 ) -> pl.DataFrame:
     """Rows of `DueSessions`: conversations that are over and long enough, whose episode is missing, behind or in doubt.
@@ -141,7 +148,7 @@ def due_sessions(
     what was told without one is told again; without one, what a model told stays. A conversation that failed
     waits until `retry_at`, one in quarantine until it grows.
     """
-    quiet = pl.lit(now - timedelta(hours=settings.quiet_hours))
+    quiet = pl.lit(now - timedelta(hours=quiet_hours))
     is_over = pl.min_horizontal("event_time", "last_recorded") <= quiet
     state = episodes.select(
         *("cell_id", "status", "attempts", "retry_at", "written_at"),
@@ -165,7 +172,7 @@ def due_sessions(
         .when((pl.col("status") == "quarantined") & ~has_grown)
         .then(pl.lit("quarantined"))
     )
-    due = known.filter(is_over, is_due, pl.col("turn_count") >= settings.min_turns)
+    due = known.filter(is_over, is_due, pl.col("turn_count") >= MIN_TURNS)
     return due.with_columns(waits=waits if has_model else pl.lit(None, dtype=pl.String)).sort(
         "event_time", "cell_id"
     )

@@ -1,12 +1,12 @@
 """Keeps out what a person deleted, also where it is said in other words.
 
 Similarity finds which deleted memories a new one could repeat; a language model decides, and a strict rule where there
-is none. A chunk whose question the model did not answer stays pending: an outage brings nothing back.
+is none. A chunk whose question the model did not answer stays pending, and so does one that could not be compared since
+the embedder went away: an outage brings nothing back.
 """
 
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 from pandera.typing.polars import DataFrame
 
@@ -25,6 +25,16 @@ from tasks.tries import is_failed_try
 
 KEPT_OUT = "deleted by a person"
 WAITS = "waits: perhaps deleted by a person"
+
+TOMBSTONES_A_MEMORY = 3
+"""Nearest deleted memories that a new one is compared with, each a question to the model."""
+
+SAME_WORDS = 0.6
+"""Share of common words from which, without a model, a new memory repeats a deleted one, where no number, day, name or
+negation differs."""
+
+NOT_COMPARED = ""
+"""In place of a deleted memory's text: nearness to any could not be computed."""
 
 
 class Doubts(Frame):
@@ -66,8 +76,12 @@ def find_deleted(reader: Readable, cells: pl.DataFrame) -> tuple[set[str], DataF
 def ask_deleted(model: Model | None, doubts: DataFrame[Doubts]) -> Deleted:
     """The model's word on each memory in doubt; the strict rule's without a model, or where its answer is unusable."""
     by_rule = set(doubts.filter("is_again")["cell_id"])
+    undecided = set(doubts.filter(deleted=NOT_COMPARED)["cell_id"]) - by_rule
+    doubts = Doubts.of(
+        doubts.filter(~pl.col("cell_id").is_in(sorted(undecided)), pl.col("deleted") != NOT_COMPARED)
+    )
     if model is None or doubts.is_empty():
-        return Deleted(by_rule, set())
+        return Deleted(by_rule, undecided)
     pages = {str(page["cell_id"][0]): page for page in doubts.partition_by("cell_id", maintain_order=True)}
     requests = {
         cell_id: Request(
@@ -81,7 +95,7 @@ def ask_deleted(model: Model | None, doubts: DataFrame[Doubts]) -> Deleted:
         )
         for cell_id, page in pages.items()
     }
-    same, undecided = set[str](), set[str]()
+    same = set[str]()
     for cell_id, said in model.outcomes(requests, work="tombstones").items():
         if isinstance(said.answer, TombstoneAnswer):
             same |= {cell_id} if said.answer.same_as else set()
@@ -99,25 +113,26 @@ def _doubts(reader: Readable, cells: pl.DataFrame, dead: pl.DataFrame) -> DataFr
     asked = cells.join(dead, on=OWNER, how="semi", maintain_order="left")
     if asked.is_empty():
         return Doubts.of(pl.DataFrame(schema=Doubts.schema()))
-    edits = reader.settings.edits
-    is_again = said_again("content", "deleted", same_words=edits.same_words)
+    is_again = said_again("content", "deleted", same_words=SAME_WORDS)
     pairs = asked.select("cell_id", "content", *OWNER).join(dead.select(*OWNER, deleted="content"), on=OWNER)
     again = pairs.filter(is_again).select("cell_id", "content", "deleted", similarity=pl.lit(1.0))
     found = pl.concat([again, _near(reader, asked, dead)])
     ordered = found.sort("cell_id", "similarity", "deleted", descending=[False, True, False])
     distinct = ordered.unique(["cell_id", "deleted"], keep="first", maintain_order=True)
-    nearest = distinct.group_by("cell_id", maintain_order=True).head(edits.tombstones_a_memory)
-    return Doubts.of(nearest.with_columns(is_again=is_again))
+    nearest = distinct.group_by("cell_id", maintain_order=True).head(TOMBSTONES_A_MEMORY)
+    return Doubts.of(nearest.with_columns(is_again=is_again & (pl.col("deleted") != NOT_COMPARED)))
 
 
 def _near(reader: Readable, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataFrame:
     """The deleted memories nearest to cells of their owner, from the embedder's threshold for near pairs on."""
     embedder, shape = reader.embedder, ["cell_id", "content", "deleted", "similarity"]
+    vectors = reader.vectors_of(cells["content"])
     if embedder is None:
         return pl.DataFrame(schema={name: Doubts.schema()[name] for name in shape})
-    vectors = np.asarray(embedder.embed_documents(cells["content"].to_list()).vectors)
-    asked = cells.select("cell_id", *OWNER, "content", pl.Series("vector", vectors))
-    near = nearest_of_owner(reader.store, "tombstones", asked, k=reader.settings.edits.tombstones_a_memory)
+    if vectors is None:
+        return cells.select("cell_id", "content", deleted=pl.lit(NOT_COMPARED), similarity=pl.lit(0.0))
+    asked = cells.select("cell_id", *OWNER, "content", vectors)
+    near = nearest_of_owner(reader.store, "tombstones", asked, k=TOMBSTONES_A_MEMORY)
     return (
         near.filter(pl.col("similarity") >= embedder.profile.near_threshold)
         .join(asked, on="cell_id", how="inner")

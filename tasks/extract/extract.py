@@ -26,7 +26,7 @@ from tasks.extract.deleted import KEPT_OUT, WAITS, Deleted, Doubts, without_dele
 from tasks.extract.gate import Gated, failed_pages, lines_by_page, raw_cells_of
 from tasks.extract.grounding import UNGROUNDED, grounded
 from tasks.extract.known import Before, before_page
-from tasks.extract.pages import POSITION, Lines, in_pages, page_lines
+from tasks.extract.pages import PAGE_TOKENS, POSITION, Lines, in_pages, page_lines
 from tasks.step import Readable, step
 
 RAW = "chunks became raw memories; they go through the extractor once there is a language model"
@@ -34,6 +34,9 @@ RAW = "chunks became raw memories; they go through the extractor once there is a
 
 ASKED_APART = "nothing is stored, so each page is asked without what the pages before it gave"
 """What a dry run cannot show."""
+
+PAGES_A_ROUND = 8
+"""Pages of different owners that are asked about side by side; those of one owner wait for each other."""
 
 
 class Read(NamedTuple):
@@ -109,9 +112,9 @@ def find_rounds(reader: Readable, chunks: pl.DataFrame) -> list[pl.DataFrame]:
 
     A round is committed before the next one is asked, so that each page is shown what those before it gave.
     """
-    night, overlap = reader.settings.night, reader.settings.chunks.overlap_tokens
-    pages = in_pages(chunks, page_tokens=night.page_tokens, overlap_tokens=overlap)
-    batch = (pl.col("page").rank("dense").over("round") - 1) // night.extract_batch
+    overlap = reader.settings.chunks.overlap_tokens
+    pages = in_pages(chunks, page_tokens=PAGE_TOKENS, overlap_tokens=overlap)
+    batch = (pl.col("page").rank("dense").over("round") - 1) // PAGES_A_ROUND
     ordered = pages.with_columns(batch=batch).sort("round", "batch", maintain_order=True)
     return ordered.partition_by("round", "batch", include_key=False, maintain_order=True)
 

@@ -109,7 +109,6 @@ def failed_pages(reader: Readable, chunks: pl.DataFrame, outcomes: dict[int, Out
         "chunk.failed",
         tried.select("chunk_id", "attempts"),
         of_chunks,
-        night=reader.settings.night,
         now=reader.now,
     )
 

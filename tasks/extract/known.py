@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-import numpy as np
 import polars as pl
 
 from slowwave.home.nearest import nearest_of_owner
@@ -37,6 +36,15 @@ _READ = ["cell_id", *SHOWN, "origin", "topic_id", "session_id", "evidence", "eve
 NEAR_NAMES = 4
 """Memories looked through for names of topics, times the names wanted: many memories share one."""
 
+KNOWN_CELLS = 10
+"""Memories from before a page that the extractor is shown, nearest first."""
+
+EARLIER_TOKENS = 90
+"""Tokens of what earlier pages of the session gave."""
+
+TOPIC_NAMES = 20
+"""Names of topics near the page, so that one subject keeps one name."""
+
 
 @dataclass(frozen=True)
 class Before:
@@ -61,7 +69,6 @@ class Before:
 
 def before_page(reader: Readable, page: pl.DataFrame, lines: pl.DataFrame) -> Before:
     """Collect the past of one page: its chunks (of one session) and its lines."""
-    settings = reader.settings.night
     past = _past_of(page, lines)
     told = reader.store.rows("cells", _READ, past & (col("session_id") == lit(str(page["session_id"][0]))))
     read_turns = lines.filter("is_read")["turn_id"].to_list()
@@ -75,13 +82,13 @@ def before_page(reader: Readable, page: pl.DataFrame, lines: pl.DataFrame) -> Be
     known = (
         pl.concat([repeated, near], how="diagonal")
         .unique("cell_id", keep="first", maintain_order=True)
-        .head(settings.known_cells)
+        .head(KNOWN_CELLS)
     )
     named = _topic_names(reader, pl.concat([known, near]))
     rest = told.join(known, on="cell_id", how="anti").sort("event_time", "cell_id", descending=True)
     return Before(
         known=_numbered(reader, known),
-        earlier=_newest(rest["content"], most=settings.earlier_tokens),
+        earlier=_newest(rest["content"], most=EARLIER_TOKENS),
         topics=_with_frequent(reader, named, past),
         told=pl.concat([known, rest], how="diagonal").select("content", "origin"),
     )
@@ -100,15 +107,14 @@ def _past_of(page: pl.DataFrame, lines: pl.DataFrame) -> Expr:
 
 
 def _nearest(reader: Readable, page: pl.DataFrame, lines: pl.DataFrame, past: Expr) -> pl.DataFrame:
-    """Memories nearest to what each chunk of the page says, best first; none without an embedder."""
-    embedder, settings = reader.embedder, reader.settings.night
-    if embedder is None:
-        return pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _READ})
+    """Memories nearest to what each chunk of the page says, best first; none where no embedder serves."""
     texts = lines.group_by("chunk_id", maintain_order=True).agg(text=pl.col("text").str.join("\n"))
     asked = texts.join(page.select("chunk_id", *OWNER), on="chunk_id", how="inner", maintain_order="left")
-    vectors = np.asarray(embedder.embed_documents(asked["text"].to_list()).vectors)
-    most = max(settings.known_cells, NEAR_NAMES * settings.topic_names)
-    asked = asked.select("chunk_id", *OWNER, vector=pl.Series(vectors))
+    vectors = reader.vectors_of(asked["text"])
+    if vectors is None:
+        return pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _READ})
+    most = max(KNOWN_CELLS, NEAR_NAMES * TOPIC_NAMES)
+    asked = asked.select("chunk_id", *OWNER, vectors)
     near = nearest_of_owner(reader.store, "cells", asked, k=most, where=past)
     best = near.group_by(cell_id="target_id").agg(pl.col("similarity").max())
     cells = reader.store.by_key("cells", best["cell_id"], _READ)
@@ -132,17 +138,16 @@ def _names_of(reader: Readable, cells: pl.DataFrame) -> pl.DataFrame:
 
 def _topic_names(reader: Readable, cells: pl.DataFrame) -> list[str]:
     names = _names_of(reader, cells)["name"].drop_nulls().unique(maintain_order=True)
-    return names.head(reader.settings.night.topic_names).to_list()
+    return names.head(TOPIC_NAMES).to_list()
 
 
 def _with_frequent(reader: Readable, names: list[str], past: Expr) -> list[str]:
     """Names near the page and, where there is room, those that the owner's memories bear most."""
-    most = reader.settings.night.topic_names
-    if len(names) >= most:
+    if len(names) >= TOPIC_NAMES:
         return names
     hints = reader.store.rows("cells", ["topic_hint"], past).drop_nulls()
     frequent = hints.group_by("topic_hint").len().sort("len", "topic_hint", descending=[True, False])
-    return list(dict.fromkeys([*names, *frequent["topic_hint"]]))[:most]
+    return list(dict.fromkeys([*names, *frequent["topic_hint"]]))[:TOPIC_NAMES]
 
 
 def _newest(texts: pl.Series, *, most: int) -> list[str]:

@@ -16,6 +16,9 @@ FULL_PAGE = 1.2
 
 POSITION = ["first_turn_index", "first_char", "chunk_id"]
 
+PAGE_TOKENS = 1_500
+"""New tokens of one request to the extractor: three chunks of `chunks.window_tokens`."""
+
 
 class Lines(Frame):
     """Lines of pages: turns or parts of turns, numbered from 1 a page; `content` is the whole turn."""

@@ -17,7 +17,6 @@ from slowwave.models.rows import cell_rows, numbers_of
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.table_parts import Made, Owned, Timestamp, nullable, strings
 from slowwave.schemas.tables import OWNER, shaped
-from slowwave.settings.groups import GraphSettings
 from slowwave.store import col, lit
 from slowwave.store.chains import EXTRACTED
 from tasks.ask import Model
@@ -30,6 +29,18 @@ EFFECTS = ["decision", "fact", "insight", "risk", "task"]
 
 EDGE = CATALOGUE["edge.drawn"].payload
 
+
+PAGES_A_NIGHT = 10
+"""Conversations asked about causes in one night, newest first; each is a request."""
+
+PAGE_MEMORIES = 26
+"""Memories on one page: a longer conversation takes several."""
+
+CONFIDENCE = 0.7
+"""Confidence of a causal edge that a model inferred, below any that a person stated."""
+
+IS_LATER = pl.col("page") >= PAGES_A_NIGHT
+"""Pages for a later night."""
 
 NO_CAUSE: tuple[str | None, str | None, str | None] = (None, None, None)
 """The row of a page on which the model found no cause."""
@@ -81,9 +92,9 @@ def find_linked_cells(reader: Readable) -> DataFrame[LinkedCells]:
 
 
 @step
-def choose_cause_pages(cells: DataFrame[LinkedCells], settings: GraphSettings) -> DataFrame[CausePages]:
+def choose_cause_pages(cells: DataFrame[LinkedCells], *, size: int = PAGE_MEMORIES) -> DataFrame[CausePages]:
     """Pages with new effects, or with old ones before which something new happened; newest first, from 0."""
-    size, talk = settings.causal_cells, [*OWNER, "session_id"]
+    talk = [*OWNER, "session_id"]
     place = pl.struct("valid_from", "event_time", "cell_id").rank("ordinal").over(talk) - 1
     known = cells.with_columns(
         key=pl.concat_str(*talk, (place // size).cast(pl.String), separator=" "),
@@ -109,9 +120,9 @@ def choose_cause_pages(cells: DataFrame[LinkedCells], settings: GraphSettings) -
 
 
 @step
-def ask_causes(model: Model, pages: DataFrame[CausePages], settings: GraphSettings) -> DataFrame[Causes]:
+def ask_causes(model: Model, pages: DataFrame[CausePages]) -> DataFrame[Causes]:
     """The pairs that the model named on the first pages; a page without a usable answer has no row."""
-    shown = pages.filter(~_is_later(settings)).partition_by("page", maintain_order=True)
+    shown = pages.filter(~IS_LATER).partition_by("page", maintain_order=True)
     requests = {number: _request(page) for number, page in enumerate(shown)}
     rows = [
         (number, *pair, said.prompt_version, said.model)
@@ -128,17 +139,16 @@ def plan_causes(
     cells: DataFrame[LinkedCells],
     pages: DataFrame[CausePages],
     causes: DataFrame[Causes],
-    settings: GraphSettings,
 ) -> Plan:
     """The edges that the guard lets pass, and the memories that need not be asked about again.
 
     Left out is a cause of a later day than its effect, and a pair of which both are of untrusted origin.
     """
     named = causes.drop_nulls("source_id").unique(["source_id", "target_id"], maintain_order=True)
-    edges = causal_edges(named, cells, confidence=settings.causal_confidence)
+    edges = causal_edges(named, cells)
     left = named.join(edges, on=["source_id", "target_id"], how="anti")
     waiting = pages.join(causes, on="page", how="anti")
-    later, failed = waiting.filter(_is_later(settings)), waiting.filter(~_is_later(settings))
+    later, failed = waiting.filter(IS_LATER), waiting.filter(~IS_LATER)
     done = cells.filter(pl.col("examined_at").is_null()).join(
         waiting.filter("is_own"), on="cell_id", how="anti"
     )
@@ -153,7 +163,7 @@ def plan_causes(
     )
 
 
-def causal_edges(causes: pl.DataFrame, cells: pl.DataFrame, *, confidence: float) -> pl.DataFrame:
+def causal_edges(causes: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """Edges (`edge.drawn`) from causes to effects, each pair once; what the guard refuses is left out.
 
     An edge rests on the turns of both ends, and begins with its effect.
@@ -177,7 +187,7 @@ def causal_edges(causes: pl.DataFrame, cells: pl.DataFrame, *, confidence: float
         .with_columns(
             relation=pl.lit("causal"),
             weight=pl.lit(1.0),
-            confidence=pl.lit(confidence),
+            confidence=pl.lit(CONFIDENCE),
             valid_from="event_time",
             evidence=pl.col("evidence_of_cause").list.set_union("evidence").list.sort(),
         )
@@ -207,10 +217,6 @@ def _of_topics(known: pl.DataFrame, new: pl.DataFrame) -> list[pl.DataFrame]:
         .select(*known.columns, "is_effect", "rank")
         for part, is_effect, rank in ((later, True, 1), (earlier, False, 2))
     ]
-
-
-def _is_later(settings: GraphSettings) -> pl.Expr:
-    return pl.col("page") >= settings.causal_pages
 
 
 def _request(page: pl.DataFrame) -> Request:

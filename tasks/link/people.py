@@ -19,7 +19,11 @@ from slowwave.store import col, lit
 from slowwave.trust.origins import is_anybodys
 from tasks.ask import Model
 from tasks.frames import Frame
+from tasks.link.profiles import GROWTH
 from tasks.step import Readable, step
+
+PAGE_PEOPLE, SHOWN_MEMORIES = 24, 3
+"""People on the one page of a night, and memories shown for each."""
 
 NOBODY: tuple[int | None, int | None] = (None, None)
 """The row of an answer that calls nobody the same."""
@@ -50,14 +54,15 @@ def find_people_page(reader: Readable) -> DataFrame[PeoplePage]:
 
     They are asked about once, and again when they are mentioned more often by far. Half of the page is theirs.
     """
-    size, shown = reader.settings.graph.match_people, reader.settings.graph.match_memories
     columns = ["entity_id", *OWNER, "canonical_name", "aliases", "mention_count"]
     every = reader.store.rows("entities", columns, col("entity_type") == lit("person"))
-    people = every.join(_memories(reader, every, shown), on="entity_id", how="inner")
+    people = every.join(_memories(reader, every), on="entity_id", how="inner")
     asked = _waiting(reader, people).with_columns(is_asked=pl.lit(value=True))
-    mine = asked.join(asked.head(1), on=OWNER, how="semi", maintain_order="left").head(size // 2)
+    mine = asked.join(asked.head(1), on=OWNER, how="semi", maintain_order="left").head(PAGE_PEOPLE // 2)
     others = people.join(mine, on=OWNER, how="semi").join(mine, on="entity_id", how="anti")
-    others = others.sort("mention_count", "entity_id", descending=[True, False]).head(size - mine.height)
+    others = others.sort("mention_count", "entity_id", descending=[True, False]).head(
+        PAGE_PEOPLE - mine.height
+    )
     page = pl.concat([mine, others.with_columns(is_asked=pl.lit(value=False))])
     enough = page if page.height > 1 else page.clear()
     return PeoplePage.of(enough.with_columns(number=pl.int_range(1, pl.len() + 1)))
@@ -131,7 +136,7 @@ def _pairs(answer: PeopleAnswer) -> list[tuple[int | None, int | None]]:
     return pairs or [NOBODY]
 
 
-def _memories(reader: Readable, people: pl.DataFrame, shown: int) -> pl.DataFrame:
+def _memories(reader: Readable, people: pl.DataFrame) -> pl.DataFrame:
     """Ids of the active memories that name each person and the first of them as lines; nobody's word is none."""
     named = reader.store.having(
         "mentions", "entity_id", people["entity_id"], ["entity_id", "cell_id"]
@@ -142,7 +147,7 @@ def _memories(reader: Readable, people: pl.DataFrame, shown: int) -> pl.DataFram
     best = active.sort("salience", "valid_from", "cell_id", descending=[True, True, False])
     lines = best.select("cell_id", line=pl.format("{}: {}", told_date(), "content"))
     joined = lines.join(named, on="cell_id", how="inner", maintain_order="left")
-    return joined.group_by("entity_id").agg(cell_ids="cell_id", memories=pl.col("line").head(shown))
+    return joined.group_by("entity_id").agg(cell_ids="cell_id", memories=pl.col("line").head(SHOWN_MEMORIES))
 
 
 def _waiting(reader: Readable, people: pl.DataFrame) -> pl.DataFrame:
@@ -152,6 +157,6 @@ def _waiting(reader: Readable, people: pl.DataFrame) -> pl.DataFrame:
     name = pl.col("canonical_name")
     described = people.filter(is_description(name), ~is_relative(name)).with_columns(name=plain_name(name))
     joined = described.join(last, on=[*OWNER, "name"], how="left")
-    grown = pl.col("mention_count") >= pl.col("asked_count") * reader.settings.graph.enrich_growth
+    grown = pl.col("mention_count") >= pl.col("asked_count") * GROWTH
     waiting = joined.filter(pl.col("asked_count").is_null() | grown).select(people.columns)
     return waiting.sort("mention_count", "entity_id", descending=[True, False])

@@ -22,6 +22,18 @@ from tasks.step import Readable, step
 GENERAL = ["place", "concept"]
 """Types of entities that many memories name and few say much of: they need more mentions."""
 
+MENTIONS, GENERAL_MENTIONS = 3, 12
+"""Mentions from which a profile is written, and those for `GENERAL` ones: twice may be chance."""
+
+GROWTH = 2.0
+"""Mentions, times those of the last profile, that call for a new one: a profile costs a request."""
+
+WORDS, WORDS_A_MENTION, MOST_WORDS = 60, 7, 200
+"""Longest profile with the fewest mentions, what each further one adds, and the longest of any."""
+
+PROFILE_MEMORIES = 40
+"""Memories shown for one entity, most salient and newest first."""
+
 
 class DueEntities(Frame):
     """Entities that get a profile, with the longest that it may be in words."""
@@ -55,7 +67,6 @@ class Profiles(Frame, Made):
 @step
 def find_due_entities(reader: Readable) -> DataFrame[DueEntities]:
     """Entities with enough mentions, whose profile is missing, outgrown or in doubt; most mentioned first."""
-    graph = reader.settings.graph
     columns = [
         "entity_id",
         "canonical_name",
@@ -65,18 +76,18 @@ def find_due_entities(reader: Readable) -> DataFrame[DueEntities]:
         "enriched_count",
         "needs_review",
     ]
-    enough = reader.store.rows("entities", columns, col("mention_count") >= lit(graph.enrich_mentions))
+    enough = reader.store.rows("entities", columns, col("mention_count") >= lit(MENTIONS))
     is_general = pl.col("entity_type").is_in(GENERAL).fill_null(value=False)
-    has_grown = pl.col("mention_count") >= pl.col("enriched_count") * graph.enrich_growth
+    has_grown = pl.col("mention_count") >= pl.col("enriched_count") * GROWTH
     due = enough.filter(
-        ~is_general | (pl.col("mention_count") >= graph.enrich_general_mentions),
+        ~is_general | (pl.col("mention_count") >= GENERAL_MENTIONS),
         pl.col("enriched_count").is_null() | has_grown | pl.col("needs_review"),
     )
-    best = due.sort("mention_count", "entity_id", descending=[True, False]).head(graph.enrich_entities)
-    grown = graph.enrich_words + graph.enrich_mention_words * (
-        pl.col("mention_count") - graph.enrich_mentions
+    best = due.sort("mention_count", "entity_id", descending=[True, False]).head(
+        reader.settings.graph.enrich_entities
     )
-    most = pl.max_horizontal(graph.enrich_words, pl.min_horizontal(grown, graph.enrich_most_words))
+    grown = WORDS + WORDS_A_MENTION * (pl.col("mention_count") - MENTIONS)
+    most = pl.min_horizontal(grown, MOST_WORDS)
     return DueEntities.of(best.with_columns(max_words=most.cast(pl.Int64)))
 
 
@@ -96,7 +107,7 @@ def find_cells_of_entities(reader: Readable, due: DataFrame[DueEntities]) -> Dat
         .filter(answered_for_first("entity_id"))
         .sort("entity_id", "salience", "event_time", "cell_id", descending=[False, True, True, False])
         .group_by("entity_id", maintain_order=True)
-        .head(reader.settings.graph.enrich_cells)
+        .head(PROFILE_MEMORIES)
     )
     return EntityCells.of(best.sort("entity_id", "valid_from", "event_time", "cell_id"))
 

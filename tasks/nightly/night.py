@@ -98,8 +98,8 @@ def is_gate_closed(night: Night, *, force: bool) -> bool:
     waiting = _waiting_count(workspace, last_end)
     if last_end is not None and night.started_at - last_end < timedelta(hours=settings.min_hours):
         why = f"the last one ended less than {settings.min_hours:g} hours ago"
-    elif waiting < settings.min_cells:
-        why = f"{waiting} new chunks and memories, {settings.min_cells} make a night"
+    elif waiting == 0:
+        why = "no chunk and no memory is new"
     else:
         return False
     night.notes.append(f"the model's work waits: {why}; `force` overrides")
@@ -141,7 +141,7 @@ def maintain(night: Night) -> None:
 @step
 def record(night: Night, *, seconds: float) -> NightReport:
     """Make the night's report, and journal the night if it changed something or called a model."""
-    work, days = night.workspace, night.workspace.settings.forget.recent_days
+    work = night.workspace
     report = NightReport(
         night_id=night.night_id,
         dry_run=night.dry_run,
@@ -149,7 +149,7 @@ def record(night: Night, *, seconds: float) -> NightReport:
         stages=night.stages,
         notes=night.notes,
         story=tell_story(work, since=night.last_segment) if not night.dry_run else [],
-        forgetting=forgetting_of(work.store, now=night.started_at, days=days),
+        forgetting=forgetting_of(work.store, now=night.started_at),
         seconds=round(seconds, 3),
     )
     total = report.ledger.total

@@ -16,7 +16,7 @@ from slowwave.schemas.moments import days_of
 from slowwave.schemas.report import StoryPart, several, several_memories
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import Expr, Store, col, lit, owned_by
-from slowwave.store.forgetting import fading_of
+from slowwave.store.forgetting import PREVIEW_DAYS, fading_of
 
 SHOWN = {"heard_again": 3}
 """Most lines of a part, by its name; the rest is a number. The other parts have `MOST_LINES`."""
@@ -62,10 +62,10 @@ def tell_story(workspace: Workspace, *, since: str) -> list[StoryPart]:
     cells = _read(store, named_cells(events), mine)
     parts = night_story(events, cells, open_count=open_count, core_count=store.count("core", mine))
     now = workspace.clock()
-    fading = fading_of(store, now=now, forget=settings.forget, decay=settings.decay)
+    fading = fading_of(store, now=now, forget=settings.forget)
     if fading.height:
         soon = fading.join(_read(store, fading["cell_id"].to_list(), mine), on="cell_id", how="inner")
-        parts += _parts({"fading": _fading(soon, days=settings.forget.preview_days, now=now)})
+        parts += _parts({"fading": _fading(soon, days=PREVIEW_DAYS, now=now)})
     return parts
 
 

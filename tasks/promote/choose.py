@@ -7,7 +7,6 @@ import polars as pl
 from slowwave.lifecycle.order import HOLDING_ORDER, held_from
 from slowwave.lifecycle.retention import access_count, rate_of, retention, unused_days
 from slowwave.schemas.tables import REMEMBERED
-from slowwave.settings.groups import DecaySettings
 
 AVERAGE_SALIENCE = 0.5
 """The salience of a memory that nobody judged."""
@@ -16,14 +15,14 @@ RETRIEVALS_A_USE = 3
 """Retrievals, net of being ignored, that count as one use: one search finds ten memories."""
 
 
-def worth(*, now: datetime, decay: DecaySettings) -> pl.Expr:
+def worth(*, now: datetime) -> pl.Expr:
     """The worth of a memory in every prompt: at least 0, of rows that join `cells` and `cell_usage`.
 
     Salience plus the logarithm of its uses (net of being ignored, confirmations among them), times its retention after
     whole unused days: which stage of one night said a memory again makes no difference.
     """
-    uses = (access_count(settings=decay) + pl.col("confirmations")).clip(lower_bound=0.0)
-    left = retention(rate_of(), unused_days(now=now, settings=decay).floor(), exponent=decay.exponent)
+    uses = (access_count() + pl.col("confirmations")).clip(lower_bound=0.0)
+    left = retention(rate_of(), unused_days(now=now).floor())
     return (pl.col("salience") + (1.0 + uses).log()) * left
 
 
@@ -74,7 +73,6 @@ def promotion_candidates(
     doubted: pl.Series,
     limit: int,
     now: datetime,
-    decay: DecaySettings,
 ) -> pl.DataFrame:
     """Active cells that may stand in core memory, at most `limit`: its lines in their order, then others by worth.
 
@@ -86,7 +84,7 @@ def promotion_candidates(
         cells.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
         .join(cell_usage.filter(pl.col("demoted_at").is_null()), on="cell_id", how="inner")
         .join(core.select("cell_id", "line_rank", "promoted_at"), on="cell_id", how="left")
-        .with_columns(is_core=pl.col("line_rank").is_not_null(), worth=worth(now=now, decay=decay))
+        .with_columns(is_core=pl.col("line_rank").is_not_null(), worth=worth(now=now))
         .sort("worth", "cell_id", descending=[True, False])
     )
     standing, others = ranked.filter("is_core"), ranked.filter(~pl.col("is_core"))

@@ -60,6 +60,15 @@ NO_MODEL = (
     "decisions, standing wishes and risks that a model read before"
 )
 
+CANDIDATES = 80
+"""Memories shown to the model, a third of them newcomers: the lines of core memory and some to replace them."""
+
+STAYING_MARGIN = 0.25
+"""Share that a line of core memory counts more than a newcomer: else two of about equal worth take turns."""
+
+SETTLED_DAYS = 7.0
+"""Days that a line stays at least while it is current: an agent that read it is still at work."""
+
 
 @step
 def ingest_edits(run: StageRun) -> None:
@@ -100,21 +109,19 @@ def find_best(reader: Readable, project: str, core: pl.DataFrame, *, has_model: 
     left out stays out on nights without one, until it is used or said again.
     """
     cells = _active(reader, project).filter(is_persons_word() & ~is_over(reader.now))
-    settings = reader.settings.promote
     ranked = promotion_candidates(
         one_a_property(cells),
         reader.store.rows("cell_usage", COUNTS),
         core,
         doubted=doubted(reader.store),
-        limit=settings.candidates if has_model else max(cells.height, 1),
+        limit=CANDIDATES if has_model else max(cells.height, 1),
         now=reader.now,
-        decay=reader.settings.decay,
     )
     if not has_model:
         nights = reader.store.rows("nights", ["finished_at"], col("has_llm") == lit(value=True))
         was_weighed = pl.col("last_accessed") <= pl.lit(nights["finished_at"].max(), dtype=TIMESTAMP)
         others = ranked.filter(~pl.col("is_core") & belongs() & ~was_weighed.fill_null(value=False))
-        used = choose_by_use(others, lines=settings.target_lines, margin=settings.margin)
+        used = choose_by_use(others, lines=reader.settings.promote.target_lines, margin=STAYING_MARGIN)
         ranked = pl.concat([ranked.filter("is_core"), used])
     return ranked
 
@@ -167,7 +174,7 @@ def ask_choice(model: Model, candidates: pl.DataFrame, settings: PromoteSettings
 def choose_by_use_alone(candidates: pl.DataFrame, settings: PromoteSettings) -> pl.DataFrame:
     """The choice without a model: what was used, or is salient above average."""
     most = min(settings.target_lines, settings.max_lines)
-    chosen = choose_by_use(candidates, lines=most, margin=settings.margin)
+    chosen = choose_by_use(candidates, lines=most, margin=STAYING_MARGIN)
     return chosen.with_columns(author_columns())
 
 
@@ -196,7 +203,7 @@ def plan_core(
         chosen,
         candidates.with_columns(author_columns()),
         now=reader.now,
-        settled_days=settings.settled_days,
+        settled_days=SETTLED_DAYS,
         max_lines=settings.max_lines,
     )
     others = "the model chose others" if has_model else "others are worth more"

@@ -68,6 +68,12 @@ PAIR_SHAPE = {"cell_id": pl.String, "target_id": pl.String}
 JUDGEABLE = col("status").isin(["active", "archived"]) & (col("cell_type") != lit(EPISODE))
 """Memories that a judge may be shown."""
 
+SCAN_DAYS = 7.0
+"""Days after which the neighbours of a memory are looked at again."""
+
+SCAN_PAIRS = 100
+"""Pairs of known memories that a night asks about, beside all pairs of new ones: it bounds what a night costs."""
+
 
 class Looked(Frame):
     """Memories whose neighbours are looked at tonight; `why` is new, marked (for review) or known."""
@@ -138,13 +144,13 @@ def index_texts(run: StageRun) -> None:
 @step
 def find_cells(reader: Readable) -> DataFrame[Looked]:
     """New memories, those marked for review, and the known ones that were longest not looked at."""
-    settings, names = reader.settings.reconcile, Looked.names()[:-1]
+    names = Looked.names()[:-1]
     new = reader.store.rows("cells", names, _is_new())
     is_marked = (col("needs_review") == lit(value=True)) & JUDGEABLE
     marked = reader.store.rows("cells", names, is_marked)
-    limit = reader.now - timedelta(days=settings.scan_days)
+    limit = reader.now - timedelta(days=SCAN_DAYS)
     due = reader.store.rows("judging", ["cell_id", "scanned_at"], col("scanned_at") <= lit(limit))
-    oldest = due.sort("scanned_at", "cell_id").head(settings.scan_cells)
+    oldest = due.sort("scanned_at", "cell_id").head(reader.settings.reconcile.scan_cells)
     known = reader.store.by_key("cells", oldest["cell_id"], names)
     parts = {"new": new, "marked": marked, "known": known}
     looked = pl.concat([part.with_columns(why=pl.lit(why)) for why, part in parts.items()])
@@ -264,7 +270,7 @@ def find_queue(
         *PAIR,
         descending=[False, True, False, False],
     )
-    share = reader.settings.reconcile.scan_pairs - asked.filter(~pl.col("is_tonights")).height
+    share = SCAN_PAIRS - asked.filter(~pl.col("is_tonights")).height
     older = ordered.filter(~pl.col("is_tonights")).head(max(share, 0))
     return Queue.of(pl.concat([ordered.filter("is_tonights"), older]))
 
@@ -434,7 +440,6 @@ def _failed(reader: Readable, pages: DataFrame[Page], answers: Answers) -> pl.Da
         "judging.failed",
         tried.select("cell_id", "attempts"),
         outcomes,
-        night=reader.settings.night,
         now=reader.now,
     )
 

@@ -32,6 +32,7 @@ from slowwave.settings.tree import Settings
 from slowwave.store import Store, col, lit, open_store
 from slowwave.whole_file import write_whole
 from tasks.decay import commit_spooled_usage
+from tasks.extract.pages import PAGE_TOKENS
 from tasks.nightly.night import open_night, record
 from tasks.rederive.difference import compare, find_matches
 from tasks.rederive.replay import COPIED, DECISIONS, MARKS, Rederiving, news_since
@@ -303,7 +304,7 @@ def _cost(living: Store, derived: Store | None, settings: Settings) -> Estimate:
     )
     new = chunks.join(done, on="chunk_id", how="anti")
     of_session = new.group_by("session_id").agg(
-        pages=(pl.col("token_count").sum() / settings.night.page_tokens).ceil().cast(pl.Int64)
+        pages=(pl.col("token_count").sum() / PAGE_TOKENS).ceil().cast(pl.Int64)
     )
     pages = int(of_session["pages"].sum())
     read = chunks.filter(pl.col("status").is_in(["extracted", "gated_out"])).height

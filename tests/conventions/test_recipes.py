@@ -98,18 +98,14 @@ class _Letters(Embedder):
         return self.embed_documents(texts)
 '''
 
-NAPS = '''"""`slowwave naps`: a command that the recipes invent."""
-
-from slowwave.entrypoints.commands.options import HomeOption, memory_of
-
-
-def naps(*, home: HomeOption = None) -> None:
-    """Count the nights."""
-    with memory_of(home) as memory:
-        print(memory.naps())
+EPISODES = '''@click.command()
+@home_option
+@json_option
+def episodes(*, home: str | None, as_json: bool) -> None:
+    """List conversations that were summarized, newest first."""
+    show(home, Question("/v1/episodes", query={"limit": 50}), as_json=as_json)
 
 
-COMMANDS = (naps,)
 '''
 
 DREAMS_ROUTE = '''@router.get("/dreams")
@@ -120,10 +116,12 @@ async def dreams(ask: Ask) -> int:
 
 '''
 
-DREAMS_TOOL = '''    @tool(server, "Count dreams", READ)
-    async def count_dreams() -> str:
-        """Count the dreams so far."""
-        return f"{await calls.read(memory.dreams)} dreams"
+DREAMS_TOOL = '''@tool("Count dreams", READ)
+async def count_dreams(ctx: Context) -> str:
+    """Count the dreams so far."""
+    calls = calls_of(ctx)
+    return f"{await calls.read(calls.memory.dreams)} dreams"
+
 
 '''
 
@@ -141,7 +139,6 @@ answer = [asked, '"ritual"' in json.dumps(ExtractAnswer.model_json_schema()), "r
         ["ritual", True, True],
         {
             "slowwave/schemas/choices.py": (after('    "workflow",\n', '    "ritual",\n'),),
-            "data/README.md": (after("`pattern`, `workflow`", ", `ritual`"),),
             f"prompts/{EXTRACT_PROMPT.name}": (
                 before("  workflow = ", "  ritual = what a group does again and again\n"),
             ),
@@ -214,23 +211,40 @@ answer = load_settings("home").night.nap_minutes
         """
 from click.testing import CliRunner
 from slowwave.interfaces.cli.program import program
-ran = CliRunner().invoke(program, ["naps", "--home", "nowhere"])
-answer = [ran.exit_code, ran.stdout.strip()]
+os.environ["SLOWWAVE_SEARCH__RESIDENT_MINUTES"] = "0"
+ran = CliRunner().invoke(program, ["episodes", "--home", "nowhere", "--json"])
+answer = [ran.exit_code, json.loads(ran.stdout)["total"]]
 """,
-        [0, "3"],
+        [0, 0],
         {
-            "slowwave/memory.py": (
-                before(
-                    "    def stats(self",
-                    '    def naps(self) -> int:\n        """Nights so far."""\n        return 3\n\n',
-                ),
+            "slowwave/interfaces/cli/questions.py": (
+                before('@click.command()\n@click.option("--all", "has_resolved"', EPISODES),
             ),
-            "slowwave/entrypoints/cli.py": (
-                ("export, inspect, recall", "export, inspect, naps, recall"),
-                ("*inspect.COMMANDS,", "*inspect.COMMANDS, *naps.COMMANDS,"),
+            "slowwave/interfaces/cli/program.py": (after("    questions.timeline,\n", "    questions.episodes,\n"),),
+        },
+    ),
+    Recipe(
+        "A column in `list`",
+        """
+from slowwave.interfaces.rendering.cells import cell_page
+from slowwave.interfaces.rendering.view import View
+from slowwave.recall.lists.cells import COLUMNS
+from slowwave.schemas.lists import CellPage, CellRow
+row = CellRow.model_construct(
+    cell_id="a" * 24, event_time=NOW, cell_type="fact", content="Kiln 2 is on.", status="active", protected=True,
+    project_id="kiln", decay_rate=0.05,
+)
+table = cell_page(CellPage.model_construct(cells=[row], total=1, next_cursor="", notes=[]), View(NOW))[0]
+answer = ["decay_rate" in COLUMNS, table.columns[4], table.rows[0][4]]
+""",
+        [True, "rate", "0.05"],
+        {
+            "slowwave/schemas/lists.py": (before("    salience: float\n", "    decay_rate: float\n"),),
+            "slowwave/interfaces/rendering/cells.py": (
+                after('columns = ["id", "said", "type", "by"', ', "rate"'),
+                before("    if has_status:\n        yield", '    yield f"{cell.decay_rate:.2f}"\n'),
             ),
         },
-        {"slowwave/entrypoints/commands/naps.py": NAPS},
     ),
     Recipe(
         "An HTTP route with its MCP tool",
@@ -263,7 +277,8 @@ answer = [http.get("/v1/dreams").json(), asyncio.run(tool())]
                 before('@router.get("/weak")\n', DREAMS_ROUTE),
             ),
             "slowwave/interfaces/mcp/read_tools.py": (
-                before('    @tool(server, "Memory statistics", READ)\n', DREAMS_TOOL),
+                before('@tool("Memory statistics", READ)\n', DREAMS_TOOL),
+                after("READ_TOOLS: Final = (\n", "    count_dreams,\n"),
             ),
         },
     ),
@@ -297,14 +312,14 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
                 ),
             ),
             "slowwave/settings/groups.py": (
-                ('Literal["auto", "ollama", "openai", "wordllama", "none"]',
+                ('Literal["auto", "ollama", "openai", "onnx", "wordllama", "none"]',
                  'Literal["auto", "ollama", "openai", "wordllama", "letters", "none"]'),
             ),
         },
         {"slowwave/models/embed/letters.py": LETTERS},
     ),
     Recipe(
-        "A harness",
+        "An agent",
         """
 import sys
 from slowwave.entrypoints.connecting.agents import Install, Places, advice_of, files_of
@@ -332,20 +347,20 @@ answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), 
         },
     ),
     Recipe(
-        "The decay formula",
+        "A rule of a stage",
         """
 from slowwave.lifecycle.retention import days_until, retention, retention_of
-one = retention_of(0.1, 30.0, exponent=0.8)
+one = retention_of(0.1, 30.0)
 frame = pl.select(
-    left=retention(pl.lit(0.1), pl.lit(30.0), exponent=0.8), back=days_until(pl.lit(one), pl.lit(0.1), exponent=0.8)
+    left=retention(pl.lit(0.1), pl.lit(30.0)), back=days_until(pl.lit(one), pl.lit(0.1))
 )
 answer = [round(one, 6), round(frame["left"][0], 6), round(frame["back"][0], 6)]
 """,
         [0.396906, 0.396906, 30.0],
         {
             "slowwave/lifecycle/retention.py": (
-                ("return (-rate * days.pow(exponent)).exp()", "return 1.0 / (1.0 + rate * days.pow(exponent))"),
-                ("return exp(-rate * days**exponent)", "return 1.0 / (1.0 + rate * days**exponent)"),
+                ("return (-rate * days.pow(EXPONENT)).exp()", "return 1.0 / (1.0 + rate * days.pow(EXPONENT))"),
+                ("return exp(-rate * days**EXPONENT)", "return 1.0 / (1.0 + rate * days**EXPONENT)"),
                 ("faded = (-share.log()).clip(lower_bound=0.0)", "faded = (1.0 / share - 1.0).clip(lower_bound=0.0)"),
             )
         },

@@ -120,7 +120,7 @@ def layers() -> list[list[str]]:
 def rooms_page() -> str:
     """The table of rooms: each room of the import contract with the first sentence of its docstring."""
     by_path = {module.path: module for module in modules(*LIBRARY)}
-    rows = ["| room | holds |", "|---|---|"]
+    rows = ["| path | contents |", "|---|---|"]
     for path in ("flows", "tasks", *(f"slowwave/{room}" for layer in layers() for room in layer)):
         file = by_path.get(f"{path}/__init__.py") or by_path[f"{path}.py"]
         said = " ".join((ast.get_docstring(file.tree) or "").split("\n\n")[0].split())

@@ -1,4 +1,4 @@
-"""One real Prefect for all end-to-end tests: server, deployments and worker, as `slowwave ui` starts them.
+"""One real Prefect for all end-to-end tests: server, deployments and runner, as `slowwave ui` starts them.
 
 It starts when the first test asks for it, in 15 to 45 seconds, and ends with the session.
 """
@@ -39,13 +39,12 @@ class PrefectServer:
 
     def start(self) -> None:
         """Starts it and waits until it says that everything is up."""
-        module = "slowwave.entrypoints.prefect_ui.ui"
-        code = f"import sys; from {module} import serve_ui; serve_ui(sys.argv[1], port=int(sys.argv[2]))"
+        code = "import sys; from flows.serve import serve_ui; serve_ui(sys.argv[1], say=print, port=int(sys.argv[2]))"
         keys = {"OPENAI_API_KEY": PLANTED_KEY, "SLOWWAVE_LLM__API_KEY": PLANTED_KEY}
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", code, str(self.home), str(self.port)],
-                env=dict(os.environ) | keys,
+                env=dict(os.environ) | keys | {"PYTHONUNBUFFERED": "1"},
                 cwd=self.log.parent,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -54,15 +53,15 @@ class PrefectServer:
         deadline = time.monotonic() + 240
         while "Ctrl-C stops it" not in self.said():
             assert self.process.poll() is None, (
-                f"slowwave ui ended: {self.said()}{self.kept('server', 'deploy')}"
+                f"slowwave ui ended: {self.said()}{self.kept('server', 'runner')}"
             )
             assert time.monotonic() < deadline, f"slowwave ui did not come up: {self.said()}"
             time.sleep(0.2)
 
-    def stop(self) -> int:
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Stops it as `kill` does; the exit status."""
         assert self.process is not None
-        self.process.send_signal(signal.SIGTERM)
+        self.process.send_signal(number)
         return self.process.wait(90)
 
     def said(self) -> str:
@@ -119,7 +118,7 @@ class PrefectServer:
             run: dict[str, Any] = self.get(f"/flow_runs/{run_id}")
             if run["state"]["type"] in (states or ENDED):
                 return run
-            assert time.monotonic() < deadline, f"{run['name']} is {run['state']}; {self.kept('worker')}"
+            assert time.monotonic() < deadline, f"{run['name']} is {run['state']}; {self.kept('runner')}"
             time.sleep(0.3)
 
     def report(self, run_id: str, key: str) -> str:
@@ -135,7 +134,7 @@ class PrefectServer:
 
 @pytest.fixture(scope="session")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
-    """Server, deployments and worker; `prefect_server.api_url` is for PREFECT_API_URL."""
+    """Server, deployments and runner; `prefect_server.api_url` is for PREFECT_API_URL."""
     server = PrefectServer(tmp_path_factory.mktemp("prefect"))
     try:
         server.start()

@@ -34,14 +34,8 @@ class Session:
     def __init__(self, folder: Path, model: str) -> None:
         self.home, self.folder = folder / "home", folder / "projects"
         llm = {"provider": "openai", "base_url": model, "api_key": "k", "model": "m"}
-        night = {"min_hours": 0.0, "min_cells": 0}
-        hooks, embedding = (
-            {"quiet_seconds": 0.2, "retry_seconds": 0.5, "busy_share": 1.0},
-            {"provider": "wordllama"},
-        )
-        write_settings(
-            self.home, llm=llm, night=night, hooks=hooks, embedding=embedding, server={"port": 24280}
-        )
+        night, embedding = {"min_hours": 0.0}, {"provider": "wordllama"}
+        write_settings(self.home, llm=llm, night=night, embedding=embedding, server={"port": 24280})
         self.server: subprocess.Popen[bytes] | None = None
 
     def serve(self) -> None:

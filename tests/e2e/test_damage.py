@@ -96,7 +96,7 @@ READING: dict[str, Callable[[Memory], object]] = {
     "status": lambda memory: memory.status(now=NOW),
     "quarantine": lambda memory: memory.quarantine(),
     "topics": lambda memory: memory.topics(),
-    "replacements": lambda memory: memory.replacements(),
+    "frame": lambda memory: memory.frame("cells").write_json(),
     "core": lambda memory: memory.core(),
     "explain": lambda memory: memory.explain(CELLS[0], now=NOW),
 }

@@ -172,7 +172,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             llm={"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"},
             embedding={"provider": "wordllama"},
             chunks={"window_tokens": 60, "overlap_tokens": 20},
-            night={"extract_batch": 8},
             summaries={"min_unsummarized": 2},
         )
         early = write_conversations(folder / "early", first=0, count=4)

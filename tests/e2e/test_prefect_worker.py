@@ -1,13 +1,16 @@
-"""The deployed night in a real Prefect: server, worker, artifacts, and what happens when it is stopped."""
+"""`slowwave ui` in a real Prefect: night, schedule, artifacts, cancelling, and what happens when it is stopped."""
 
 import json
 import os
 import re
+import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,9 @@ import httpx
 import polars as pl
 import pytest
 
-from slowwave.entrypoints.prefect_ui import cancelling
-from slowwave.entrypoints.prefect_ui.ui import prefect_pages
+from flows import running
+from flows.schedule import local_zone, next_night
+from flows.serve import serve_ui
 from slowwave.errors import BusyError, CancelledError, ConfigError
 from slowwave.home.paths import open_home
 from slowwave.store import open_store
@@ -73,7 +77,7 @@ def table(report: str, title: str) -> dict[str, list[str]]:
 
 
 def test_the_deployed_night_takes_in_the_samples(prefect_server: PrefectServer, nights: list[Run]):
-    assert nights[0]["state"]["type"] == "COMPLETED", prefect_server.kept("worker")
+    assert nights[0]["state"]["type"] == "COMPLETED", prefect_server.kept("runner")
     assert nights[0]["name"].startswith("nightly-20")
     taken_in = rows(prefect_server.home, "turns", "turn_id", "source_type")
     assert taken_in.filter(pl.col("source_type") == "conversation").height == sum(EXPECTED["turns"].values())
@@ -141,7 +145,9 @@ def test_no_secret_of_a_transcript_and_no_key_reaches_anything_that_prefect_keep
     assert found == []
 
 
-def test_the_schedule_makes_the_next_nights(prefect_server: PrefectServer):
+def test_the_schedule_makes_the_next_nights_at_three_by_the_clock_of_this_machine(
+    prefect_server: PrefectServer,
+):
     deployment = prefect_server.get("/deployments/name/nightly/nightly")
     wanted = {
         "flow_runs": {
@@ -154,7 +160,10 @@ def test_the_schedule_makes_the_next_nights(prefect_server: PrefectServer):
     while not (coming := prefect_server.post("/flow_runs/filter", wanted)):
         assert time.monotonic() < deadline, f"no night is scheduled: {prefect_server.kept('server')}"
         time.sleep(1)
-    assert {run["expected_start_time"][10:19] for run in coming} == {"T03:00:00"}
+    after, due = datetime.now(UTC), set[datetime]()
+    for _ in coming:
+        due.add(after := next_night(after, at="03:00", zone=local_zone()))
+    assert {datetime.fromisoformat(run["expected_start_time"]) for run in coming} == due
 
 
 def test_a_dry_run_of_one_stage_shows_its_plan_and_leaves_everything_as_it_was(
@@ -168,7 +177,7 @@ def test_a_dry_run_of_one_stage_shows_its_plan_and_leaves_everything_as_it_was(
     extract.fn(home=str(home))
     before = open_home(home).journal.segment_ids()
     run = prefect_server.wait(prefect_server.run("cluster", home=str(home), dry_run=True))
-    assert run["state"]["type"] == "COMPLETED", prefect_server.kept("worker")
+    assert run["state"]["type"] == "COMPLETED", prefect_server.kept("runner")
     assert run["name"].endswith("-dry")
     assert changes(prefect_server.report(run["id"], "cluster-report")) > 0
     assert open_home(home).journal.segment_ids() == before
@@ -197,20 +206,19 @@ def test_an_error_of_a_flow_run_by_hand_is_one_line_and_the_exit_code_of_its_kin
         check=False,
     )
     assert (done.returncode, done.stdout) == (78, ""), done.stderr
-    [line] = done.stderr.splitlines()
+    where, line = done.stderr.splitlines()
+    assert where.startswith("Running on the Prefect server of PREFECT_API_URL")
     assert line.startswith("slowwave: no language model is named")
 
 
 @pytest.fixture(scope="module")
-def over_http(
-    prefect_server: PrefectServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[httpx.Client]:
-    """A client of `slowwave serve` on a home of its own, with that Prefect server in its environment."""
-    home = tmp_path_factory.mktemp("served") / "home"
+def over_http(prefect_server: PrefectServer) -> Iterator[httpx.Client]:
+    """A client of `slowwave serve` on the home of which `slowwave ui` runs; the environment names no server."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PREFECT_API_URL", prefect_server.api_url)
-        patch.delenv("PREFECT_LOGGING_LEVEL")
-        with serving(home, run_niceness=0) as client:
+        patch.delenv("PREFECT_API_URL", raising=False)
+        for name in [name for name in os.environ if name.startswith("PREFECT_LOGGING")]:
+            patch.delenv(name)
+        with serving(prefect_server.home, run_niceness=0) as client:
             yield client
 
 
@@ -269,20 +277,17 @@ def test_a_run_without_a_worker_that_is_cancelled_on_prefects_page_ends_and_says
     def short() -> int:
         return 3
 
-    monkeypatch.setattr(cancelling, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(running, "LOOK_SECONDS", 0.05)
     with temporary_settings(updates={PREFECT_API_URL: prefect_server.api_url}):
         with pytest.raises(CancelledError, match="what it had committed is kept"):
-            cancelling.run_cancellable(long, {})
-        assert cancelling.run_cancellable(short, {}) == 3
+            running.run_cancellable(long, {})
+        assert running.run_cancellable(short, {}) == 3
     assert prefect_server.get(f"/flow_runs/{begun[0]}")["state"]["type"] == "CANCELLED"
 
 
 def test_a_second_start_on_the_same_home_names_the_address(prefect_server: PrefectServer):
-    with (
-        pytest.raises(BusyError, match=re.escape(prefect_server.address)),
-        prefect_pages(str(prefect_server.home)),
-    ):
-        pass
+    with pytest.raises(BusyError, match=re.escape(prefect_server.address)):
+        serve_ui(str(prefect_server.home), say=print)
 
 
 def test_a_port_that_another_program_holds_is_named_before_anything_starts(tmp_path: Path):
@@ -290,33 +295,50 @@ def test_a_port_that_another_program_holds_is_named_before_anything_starts(tmp_p
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with (
-            pytest.raises(ConfigError, match=f"port {port} is taken"),
-            prefect_pages(str(tmp_path), port=port),
-        ):
-            pass
+        with pytest.raises(ConfigError, match=f"port {port} is taken"):
+            serve_ui(str(tmp_path), say=print, port=port)
     assert not (tmp_path / "prefect" / "server.log").exists()
 
 
-def test_stopped_in_the_middle_of_a_night_it_leaves_no_process_and_starts_again_without_doubling(
-    prefect_server: PrefectServer, tmp_path: Path
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_stopped_or_killed_in_a_night_it_leaves_no_process_and_starts_again_without_doubling(
+    prefect_server: PrefectServer, tmp_path: Path, number: signal.Signals
 ):
     deployments = {one["id"] for one in prefect_server.post("/deployments/filter", {})}
     cut_off = prefect_server.run("nightly", sources=[str(SAMPLES)], home=str(tmp_path / "cut"))
     prefect_server.wait(cut_off, "RUNNING")
     below = prefect_server.processes()
-    assert len(below) >= 3, "a server, a worker and a flow run"
-    assert prefect_server.stop() == 0, prefect_server.said()
-    assert [pid for pid in below if is_alive(pid)] == []
+    assert len(below) >= 3, "a server, a runner and a flow run"
+    assert prefect_server.stop(number) == (0 if number == signal.SIGTERM else -number), prefect_server.said()
+    deadline = time.monotonic() + 60
+    while left := [pid for pid in below if is_alive(pid)]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.2)
 
+    missed = miss_the_next_night(prefect_server.home)
     prefect_server.start()
-    run = prefect_server.get(f"/flow_runs/{cut_off}")
-    assert run["state"]["type"] in {"CRASHED", "CANCELLED"}
+    assert prefect_server.get(f"/flow_runs/{cut_off}")["state"]["type"] in {"CRASHED", "CANCELLED"}
     assert {one["id"] for one in prefect_server.post("/deployments/filter", {})} == deployments
     night = prefect_server.get("/deployments/name/nightly/nightly")
     assert [one["schedule"]["cron"] for one in night["schedules"]] == ["0 3 * * *"]
-    assert [pool["name"] for pool in prefect_server.post("/work_pools/filter", {})] == ["slowwave"]
-    assert rows(prefect_server.home, "nights", "night_id").height <= 2
+    assert prefect_server.wait(missed)["state"]["type"] == "COMPLETED"
+    assert rows(prefect_server.home, "turns", "turn_id")["turn_id"].is_unique().all()
+
+
+def miss_the_next_night(home: Path) -> str:
+    """Move the next night of the schedule to yesterday, as if `slowwave ui` had not run since; its id."""
+    with sqlite3.connect(home / "prefect" / "prefect.db") as database:
+        [run_id] = database.execute(
+            "select id from flow_run where auto_scheduled and state_type = 'SCHEDULED' order by expected_start_time"
+        ).fetchone()
+        moved = "datetime({0}, '-2 days')"
+        database.execute(
+            f"update flow_run set expected_start_time = {moved.format('expected_start_time')},"
+            f" next_scheduled_start_time = {moved.format('next_scheduled_start_time')} where id = ?",
+            [run_id],
+        )
+    database.close()
+    return str(run_id)
 
 
 def is_alive(pid: int) -> bool:

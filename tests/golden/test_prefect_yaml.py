@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.conventions.source import ROOT
+from tests.conventions.test_names import AROUND_FLOWS
 
 Parameters = dict[str, Any]
 NIGHT = "nightly"
@@ -30,7 +31,7 @@ def deployments() -> dict[str, dict[str, Any]]:
 
 def flow_names() -> set[str]:
     """The verbs under flows/."""
-    return {path.stem for path in (ROOT / "flows").glob("*.py")} - {"__init__"}
+    return {path.stem for path in (ROOT / "flows").glob("*.py")} - AROUND_FLOWS
 
 
 @cache
@@ -94,12 +95,6 @@ def test_every_deployment_says_what_it_does_and_goes_to_the_one_pool():
         or "version" in deployment
     ]
     assert wrong == []
-
-
-def test_the_pool_is_the_one_that_slowwave_ui_makes():
-    from slowwave.entrypoints.prefect_ui.ui import POOL
-
-    assert {deployment["work_pool"]["name"] for deployment in deployments().values()} == {POOL}
 
 
 def test_only_the_night_is_scheduled_and_its_schedule_can_be_changed_in_place():

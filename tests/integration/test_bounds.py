@@ -15,6 +15,7 @@ from slowwave.errors import ConfigError, InputError
 from slowwave.home.paths import open_home
 from slowwave.home.stage import Stage
 from slowwave.home.workspace import open_workspace, text_batches
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.chunk import cut_chunks
 from slowwave.journal.catalogue import CATALOGUE, EventRows
 from slowwave.memory import Memory
@@ -130,17 +131,17 @@ def test_what_an_export_has_over_a_bound_is_named_and_taken_in_once_the_bound_al
 def test_a_document_a_file_and_a_folder_have_bounds(
     tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    for name, value in (("DOCUMENT_BYTES", 100_000), ("FILE_BYTES", 300_000), ("FOLDER_FILES", 3)):
-        monkeypatch.setenv(f"SLOWWAVE_READERS__{name}", str(value))
+    small = Bounds(document_bytes=100_000, file_bytes=300_000, folder_files=3)
+    monkeypatch.setattr(Bounds, "of", lambda _: small)
     (incoming / "a.md").write_text("# Kiln\n\n" + "\n\n".join(f"Fact {n} of the kiln." for n in range(8_000)))
     (incoming / "b.md").write_text("x" * 400_000)
     chat(incoming / "c.jsonl", SAID)
     (incoming / "d.md").write_text("late")
     report = run(tmp_path / "home", incoming)
     notes = "\n".join(report.notes)
-    assert "readers.document_bytes allows 100,000" in notes
-    assert "b.md' has 400,000 bytes and is not read: readers.file_bytes allows 300,000" in notes
-    assert "1 of its 4 files are left out: readers.folder_files allows 3" in notes
+    assert "a document may have 100,000" in notes
+    assert "b.md' has 400,000 bytes and is not read: a file may have 300,000" in notes
+    assert "1 of its 4 files are left out: a folder may have 3" in notes
     assert report.rejected["not a turn: document cut at its bound"] == 1
     assert report.rejected[UNREADABLE] == 1
     said = turns_of(tmp_path / "home")["content"].str.join("\n")[0]
@@ -152,7 +153,7 @@ def test_a_document_a_file_and_a_folder_have_bounds(
 def test_a_report_names_some_places_of_each_reason_and_counts_the_others(
     tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("SLOWWAVE_READERS__SHOWN_PLACES", "2")
+    monkeypatch.setattr("slowwave.recording.places.SHOWN_PLACES", 2)
     for number in range(5):
         (incoming / f"{number}.jsonl").write_bytes(b"\x00\x01binary\xff" * 50)
     report = run(tmp_path / "home", incoming)
@@ -238,8 +239,8 @@ def test_a_session_in_parts_that_was_cut_off_is_the_same_as_one_that_was_not(
     chat(incoming / "long.jsonl", *(f"Message number {number} of the session." for number in range(95)))
     for number in range(7):
         chat(incoming / f"small{number}.jsonl", f"Small talk {number}.")
-    monkeypatch.setenv("SLOWWAVE_READERS__PART_TURNS", "10")
-    monkeypatch.setenv("SLOWWAVE_READERS__PART_FILES", "3")
+    monkeypatch.setattr(Bounds, "of", lambda _: Bounds(part_turns=10))
+    monkeypatch.setattr("slowwave.recording.parts.PART_FILES", 3)
     run(tmp_path / "whole", incoming)
     assert (
         len(open_home(tmp_path / "whole").journal.segment_ids()) == 12
@@ -272,7 +273,7 @@ def test_a_session_in_parts_that_was_cut_off_is_the_same_as_one_that_was_not(
 def test_a_session_that_grew_adds_only_its_new_turns(
     tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("SLOWWAVE_READERS__PART_TURNS", "10")
+    monkeypatch.setattr(Bounds, "of", lambda _: Bounds(part_turns=10))
     texts = [f"Message number {number} of the session." for number in range(35)]
     chat(incoming / "a.jsonl", *texts[:22])
     run(tmp_path / "home", incoming)

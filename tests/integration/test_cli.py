@@ -10,11 +10,14 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
-from slowwave.errors import InputError
+from flows import running
+from slowwave.errors import InputError, TransientError
+from slowwave.home.lock import alone
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
@@ -220,9 +223,37 @@ def test_run_tells_a_prefect_server_that_is_away_in_one_line(home, monkeypatch):
     monkeypatch.setenv("PREFECT_API_URL", "http://key:secret@127.0.0.1:9/api")
     done = call("run", "decay", "--home", home)
     assert done.exit_code == 75
-    line = only_line(done.stderr)
-    assert "no Prefect server answers at http://127.0.0.1:9/api" in line
-    assert "secret" not in line
+    assert "no Prefect server answers at http://127.0.0.1:9/api" in done.stderr.splitlines()[-1]
+    assert "secret" not in done.stderr
+
+
+def test_run_without_a_prefect_server_starts_none_says_so_and_prints_one_json_document(home):
+    done = call("run", "ingest", "--source", SAMPLE, "--home", home, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert StageReport.model_validate(json.loads(done.stdout)).counts["source.recorded"] == 1
+    assert only_line(done.stderr).startswith(
+        "Running without Prefect: PREFECT_API_URL is not set and `slowwave ui`"
+    )
+    assert not (home / "prefect" / "prefect.db").exists()
+
+
+def test_a_killed_ui_is_not_taken_for_one_that_runs(home):
+    (home / "prefect").mkdir(parents=True)
+    running.note_api(home, "http://127.0.0.1:9/api")
+    assert running.place_of(str(home)).api is None
+    with alone(home / "prefect" / running.LOCK, taken=lambda: ""):
+        assert running.place_of(str(home)).api == "http://127.0.0.1:9/api"
+
+
+def test_a_prefect_server_that_goes_away_in_the_middle_is_told_with_what_to_do(home, monkeypatch):
+    def gone(*_: object) -> None:
+        raise httpx.ConnectError("refused")
+
+    monkeypatch.setattr(running, "check_server", lambda _: (True, ""))
+    monkeypatch.setattr(running, "run_cancellable", gone)
+    monkeypatch.setenv("PREFECT_API_URL", "")
+    with pytest.raises(TransientError, match=r"at http://127.0.0.1:9/api stopped .* committed is kept"):
+        running.run_flow("decay", str(home), api="http://key:secret@127.0.0.1:9/api")
 
 
 # Search
@@ -544,6 +575,20 @@ def test_ctrl_c_is_one_line_and_exit_code_130(home):
         )
     assert (code, out) == (130, "")
     assert only_line(err).startswith("slowwave: stopping; what was committed is kept")
+
+
+@pytest.mark.processes
+def test_ctrl_c_while_a_night_asks_a_model_is_one_line_and_exit_code_130(home):
+    with OpenAIServer(lambda _: silence(60)) as server:
+        code, out, err = interrupted(
+            *("run", "nightly", "--source", SAMPLE, "--home", home),
+            server=server,
+            SLOWWAVE_LLM__PROVIDER="openai",
+            SLOWWAVE_LLM__MODEL="m",
+            SLOWWAVE_LLM__BASE_URL=server.url,
+        )
+    assert (code, out) == (130, "")
+    assert err.splitlines()[1].startswith("slowwave: stopping; what was committed is kept")
 
 
 def test_times_are_told_in_the_largest_whole_unit():

@@ -24,9 +24,9 @@ def model() -> Iterator[tuple[OpenAIServer, ScriptedModel]]:
         yield server, scripted
 
 
-def home_with(folder: Path, server: OpenAIServer | None, *, embedder: str = "none", **topics: object) -> str:
+def home_with(folder: Path, server: OpenAIServer | None, *, embedder: str = "none") -> str:
     llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"} if server else {}
-    return write_settings(folder / "home", llm=llm, embedding={"provider": embedder}, topics=topics)
+    return write_settings(folder / "home", llm=llm, embedding={"provider": embedder})
 
 
 def remember(home: str, *texts: str, first: int = 0, hint: str = "hint {} of {}", **given: object) -> None:
@@ -66,18 +66,23 @@ def test_one_question_a_night_files_what_pages_named_differently(tmp_path, model
     assert store_of(home).rows("cells", ["cell_id", "topic_id"]).sort("cell_id").equals(before)
 
 
-def test_pages_follow_each_other_and_see_the_topics_that_the_one_before_opened(tmp_path, model):
+def test_pages_follow_each_other_and_see_the_topics_that_the_one_before_opened(tmp_path, model, monkeypatch):
     server, scripted = model
-    home = home_with(tmp_path, server, group_memories=10)
+    monkeypatch.setattr("tasks.cluster.by_model.GROUP_MEMORIES", 10)
+    home = home_with(tmp_path, server)
     remember(home, *["kiln", "boat"] * 10)
     cluster.fn(home=home)
     assert scripted.said == {"GroupsAnswer": 2}
     assert topics_of(home) == {"boat": 10, "kiln": 10}
 
 
-def test_a_page_is_shown_the_nearest_topics_also_of_those_that_the_one_before_opened(tmp_path, model):
+def test_a_page_is_shown_the_nearest_topics_also_of_those_that_the_one_before_opened(
+    tmp_path, model, monkeypatch
+):
     server, _ = model
-    home = home_with(tmp_path, server, embedder="wordllama", group_memories=10, group_topics=1)
+    monkeypatch.setattr("tasks.cluster.by_model.GROUP_MEMORIES", 10)
+    monkeypatch.setattr("tasks.cluster.by_model.GROUP_TOPICS", 1)
+    home = home_with(tmp_path, server, embedder="wordllama")
     remember(home, *["kiln"] * 10)
     cluster.fn(home=home)
     remember(home, *["boat"] * 20, first=10)
@@ -177,13 +182,17 @@ def test_without_a_model_its_smaller_part_leaves_both_are_summarized_anew_and_a_
     assert store_of(home).rows("topics", COLUMNS).sort("topic_id").equals(anew)
 
 
-def test_with_a_model_the_same_prompt_parts_it_and_its_largest_part_stays(tmp_path, model):
+def test_with_a_model_the_same_prompt_parts_it_and_its_largest_part_stays(tmp_path, model, monkeypatch):
     server, scripted = model
-    home = home_with(tmp_path, None, max_cells=10)
+    monkeypatch.setattr("tasks.cluster.cluster.TOPIC_MEMORIES", 10)
+    monkeypatch.setattr("tasks.cluster.by_vector.TOPIC_MEMORIES", 10)
+    home = home_with(tmp_path, None)
     remember(home, *["kiln"] * 6, *["boat"] * 4, hint="Mara's things")
     cluster.fn(home=home)
     before = dict(store_of(home).rows("cells", ["cell_id", "topic_id"]).rows())
-    home = home_with(tmp_path, server, max_cells=10)
+    monkeypatch.setattr("tasks.cluster.cluster.TOPIC_MEMORIES", 10)
+    monkeypatch.setattr("tasks.cluster.by_vector.TOPIC_MEMORIES", 10)
+    home = home_with(tmp_path, server)
     remember(home, "kiln", first=10, hint="Mara's things", origin="untrusted")
     cluster.fn(home=home)
     assert scripted.said == {"GroupsAnswer": 1}

@@ -482,13 +482,13 @@ def test_a_text_for_people_stands_for_every_word(folder):
         return done.stdout
 
     assert "Staging listens on 6432." in shown("contradictions")
-    assert "holds: bbbbbb1" in shown("resolve", "d11111", "b_wins")
-    assert "Open again" in shown("resolve", "d11111", "--undo")
-    assert "contradiction d11111, open" in shown("explain", "aaaaaa1")
-    assert "next night" in shown("list", "--fading", "36500")
-    assert "--cursor" in shown("list", "--fading", "36500", "--limit", "1")
+    assert "bbbbbb1 is current" in shown("resolve", "d11111", "b_wins")
+    assert "open again" in shown("resolve", "d11111", "--undo")
+    assert "d11111" in shown("explain", "aaaaaa1")
+    assert "Staging listens on 5432." in shown("list", "--fading", "36500")
+    assert "cursor" in shown("list", "--fading", "36500", "--limit", "1")
     assert "Would erase 0 messages, 1 memory" in shown("erase", "aaaaaa1", "--dry-run")
-    assert "proof" in shown("erase", "aaaaaa1", "--yes")
+    assert "every byte" in shown("erase", "aaaaaa1", "--yes")
 
 
 def test_what_was_erased_a_person_may_say_again_and_an_assistant_not(folder):
@@ -526,7 +526,7 @@ def test_the_command_erases_only_after_a_yes(folder, monkeypatch: pytest.MonkeyP
     assert erase("", "--json")[0] != 0
     assert Memory(folder).explain("aaaaaa1").content == "Staging listens on 5432."
     code, told = erase("y\n")
-    assert (code, "proof" in told) == (0, True)
+    assert (code, "every byte" in told) == (0, True)
 
 
 @pytest.mark.parametrize(

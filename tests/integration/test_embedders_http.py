@@ -66,9 +66,10 @@ def unit(vector: list[float]) -> np.ndarray:
     return np.array(vector) / np.linalg.norm(vector)
 
 
-def test_documents_and_questions_go_out_in_batches_with_their_prefixes():
+def test_documents_and_questions_go_out_in_batches_with_their_prefixes(monkeypatch):
+    monkeypatch.setattr("slowwave.models.embed.batches.BATCH_SIZE", 2)
     with ollama() as server:
-        embedder, _ = open_embedder(for_ollama(server, batch_size=2))
+        embedder, _ = open_embedder(for_ollama(server))
         made = embedder.embed_documents(["one", "two", "three"])
         question = embedder.embed_query("four")
         sent = server.bodies(EMBED)
@@ -208,9 +209,10 @@ def test_auto_does_not_wait_long_for_a_silent_ollama(monkeypatch):
     assert embedder.embedder_id.startswith("wordllama/")
 
 
-def test_an_openai_server_embeds_in_order():
+def test_an_openai_server_embeds_in_order(monkeypatch):
+    monkeypatch.setattr("slowwave.models.embed.batches.BATCH_SIZE", 2)
     with openai() as server:
-        embedder, _ = open_embedder(for_openai(server, batch_size=2))
+        embedder, _ = open_embedder(for_openai(server))
         made = embedder.embed_documents(["one", "two", "three"])
         sent = server.bodies("/v1/embeddings")
     assert [body["input"] for body in sent] == [["one", "two"], ["three"]]

@@ -51,7 +51,14 @@ LATER = [
     ("2026-06-02T15:01:00Z", "assistant", "The pooler of the staging database listens on 6432 since today."),
 ]
 CHAT = "/v1/chat/completions"
-PLAIN = {"embedding": {"provider": "none"}, "night": {"min_hours": 0, "retry_backoff_hours": 0}}
+PLAIN = {"embedding": {"provider": "none"}, "night": {"min_hours": 0}}
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a server, and the next night tries again what failed."""
+    monkeypatch.setattr("slowwave.models.exchange.FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("tasks.tries.BACKOFF", timedelta(0))
 
 
 def episodes(home: str) -> pl.DataFrame:
@@ -59,7 +66,7 @@ def episodes(home: str) -> pl.DataFrame:
 
 
 def model(server: OpenAIServer) -> dict[str, object]:
-    quick = {"transport_backoff_seconds": 0, "validation_retries": 0}
+    quick = {"validation_retries": 0}
     return {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m", **quick}
 
 

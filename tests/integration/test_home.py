@@ -17,7 +17,7 @@ from slowwave.home.workspace import Workspace, apply_pending, open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.memory import Memory
 from slowwave.models.embed.choice import open_embedder
-from slowwave.settings.tree import load_settings
+from slowwave.settings.tree import GONE, Settings, load_settings
 from slowwave.store import Store, create_store, open_store
 from slowwave.whole_file import write_whole
 from tasks.nightly.night import open_night
@@ -266,54 +266,39 @@ def test_core_memory_is_replaced_whole(folder: Path):
 
 
 @pytest.mark.parametrize("spelled", ["file", "SLOWWAVE_SEARCH__FUSION", "SLOWWAVE_SEARCH"])
-def test_a_setting_that_is_gone_is_ignored_with_a_warning(
+def test_settings_that_are_gone_are_ignored_with_one_warning(
     tmp_path: Path, spelled: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
+    monkeypatch.setenv("SLOWWAVE_TOPICS__GROUP_WORDS", "20")  # nothing of its group is left
     if spelled == "file":
-        (tmp_path / "slowwave.toml").write_text('[search]\nfusion = "ranks"\nlimit = 7\n', encoding="utf-8")
+        text = '[search]\nfusion = "ranks"\nlimit = 7\n[record]\nfold_seconds = 1\n'
+        (tmp_path / "slowwave.toml").write_text(text, encoding="utf-8")
     elif spelled == "SLOWWAVE_SEARCH":
         monkeypatch.setenv(spelled, '{"fusion": "ranks", "limit": 7}')
     else:
         monkeypatch.setenv(spelled, "ranks")
         monkeypatch.setenv("SLOWWAVE_SEARCH__LIMIT", "7")
     assert load_settings(tmp_path).search.limit == 7
-    assert "there is no setting search.fusion any more" in caplog.text
+    (record,) = caplog.records
+    named = {"search.fusion", "topics.group_words", *(["record.fold_seconds"] if spelled == "file" else [])}
+    assert set(record.getMessage().partition(": ")[2].split(", ")) == named
 
 
-@pytest.mark.parametrize(
-    ("spelled", "former", "now"),
-    [
-        ("file", "words", "edits"),
-        ("SLOWWAVE_WORDS__WEAK_DAYS", "SLOWWAVE_WORDS__WEAK_DAYS", "slowwave_edits__weak_days"),
-        ("SLOWWAVE_WORDS", "SLOWWAVE_WORDS", "slowwave_edits"),
-    ],
-)
-def test_a_group_is_read_under_its_former_name_with_a_warning(
-    tmp_path: Path,
-    spelled: str,
-    former: str,
-    now: str,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-):
-    if spelled == "file":
-        (tmp_path / "slowwave.toml").write_text(
-            '[words]\nweak_days = 9\n[own]\nuser_id = "ines"\n', encoding="utf-8"
-        )
-    else:
-        monkeypatch.setenv(spelled, '{"weak_days": 9}' if spelled == "SLOWWAVE_WORDS" else "9")
-        monkeypatch.setenv("SLOWWAVE_OWN__USER_ID", "ines")
-    found = load_settings(tmp_path)
-    assert (found.edits.weak_days, found.owner.user_id) == (9, "ines")
-    told = caplog.text.lower()
-    assert f"the setting {former.lower()} is called {now} now" in told
-    assert told.count("the old name is still read") == 2
+def test_no_setting_of_today_is_called_gone():
+    groups = {name: Settings.model_fields[name].annotation for name in GONE if name in Settings.model_fields}
+    assert not [
+        f"{name}.{field}"
+        for name, group in groups.items()
+        for field in GONE[name].split()
+        if field in group.model_fields
+    ]
 
 
-def test_the_name_of_today_wins_over_the_former_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("SLOWWAVE_WORDS__WEAK_DAYS", "9")
-    monkeypatch.setenv("SLOWWAVE_EDITS__WEAK_DAYS", "4")
-    assert load_settings(tmp_path).edits.weak_days == 4
+@pytest.mark.parametrize("name", ["SLOWWAVE_SERCH__LIMIT", "SLOWWAVE_TOPICS__GROUP_WORD"])
+def test_a_name_that_never_was_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(name, "7")
+    with pytest.raises(ConfigError, match=name):
+        load_settings(tmp_path)
 
 
 # a language model that cannot be used

@@ -28,12 +28,18 @@ ASKED = "Which port does the staging database listen on?"
 STYLE = "Mara prefers short answers without apologies."
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _without_pauses() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("slowwave.entrypoints.harness.recorder.UNCHANGED_SECONDS", 0.05)
+        patched.setattr("slowwave.entrypoints.harness.recorder.TRY_AGAIN_SECONDS", 0.2)
+        yield
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hooks") / "home"
-    write_settings(
-        folder, embedding={"provider": "wordllama"}, hooks={"quiet_seconds": 0.05, "retry_seconds": 0.2}
-    )
+    write_settings(folder, embedding={"provider": "wordllama"})
     with Memory(folder) as memory:
         memory.remember(PORT, subject="staging database", attribute="port", value="5433")
         memory.remember(STYLE, cell_type="preference")
@@ -373,7 +379,7 @@ def test_many_events_of_a_conversation_are_one_piece_of_work(home, tmp_path, mon
         return ingest(memory, sources, **given)
 
     monkeypatch.setattr(Memory, "ingest", counted)
-    monkeypatch.setenv("SLOWWAVE_HOOKS__QUIET_SECONDS", "2")
+    monkeypatch.setattr("slowwave.entrypoints.harness.recorder.UNCHANGED_SECONDS", 2.0)
     transcript = Transcript(tmp_path, "many")
     transcript.user("The many one is number 6.")
     with serving(home) as client:
@@ -402,7 +408,7 @@ def test_a_transcript_that_took_long_rests_until_its_conversation_ends(home, tmp
         time.sleep(0.1)
 
     monkeypatch.setattr(Memory, "ingest", slow)
-    monkeypatch.setenv("SLOWWAVE_HOOKS__BUSY_SHARE", "0.0001")
+    monkeypatch.setattr("slowwave.entrypoints.harness.recorder.BUSY_SHARE", 0.0001)
     transcript = Transcript(tmp_path, "long")
     transcript.user("It is long.")
     with serving(home) as client:
@@ -425,7 +431,7 @@ def test_a_transcript_that_grows_while_it_is_taken_in_rests_too(home, tmp_path, 
         transcript.user(f"It has {len(taken)} more.")
 
     monkeypatch.setattr(Memory, "ingest", slow)
-    monkeypatch.setenv("SLOWWAVE_HOOKS__BUSY_SHARE", "0.0001")
+    monkeypatch.setattr("slowwave.entrypoints.harness.recorder.BUSY_SHARE", 0.0001)
     transcript.user("It grows.")
     with serving(home) as client:
         post(client, "claude-code", "Stop", session="grows", transcript=str(transcript.path))

@@ -346,9 +346,10 @@ def test_a_cause_that_is_told_late_is_asked_about_and_old_pairs_are_not(tmp_path
 
 
 @pytest.mark.nights
-def test_pages_of_causes_are_bounded_a_night_and_the_rest_waits(tmp_path, model):
+def test_pages_of_causes_are_bounded_a_night_and_the_rest_waits(tmp_path, model, monkeypatch):
     server, scripted = model
-    home = with_model(tmp_path, server, causal_pages=1)
+    monkeypatch.setattr("tasks.link.causes.IS_LATER", pl.col("page") >= 1)
+    home = with_model(tmp_path, server)
     for day in (1, 2, 3):
         record(home, cell(f"a{day}", "It broke down.", day=day, cell_type="pattern"))
         record(home, cell(f"b{day}", "It was sold because of it.", day=day, cell_type="decision"))

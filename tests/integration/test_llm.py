@@ -27,6 +27,7 @@ from slowwave.models.cache import AnswerCache
 from slowwave.models.checks import check_llm
 from slowwave.models.gateway import LLM, open_llm
 from slowwave.models.requests import Outcome, Prompt, Request
+from slowwave.models.state import OUTAGE_FAILURES
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.settings.groups import LLMSettings
 from tests.servers import (
@@ -87,11 +88,15 @@ def ask(text: str = "what colour?", *, numbers: object = frozenset({1, 2}), is_g
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Callable[..., LLM]]:
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., LLM]]:
     """Opens gateways on one cache file, with pauses and time-outs made small, and closes them."""
     made: list[LLM] = []
+    monkeypatch.setattr("slowwave.models.exchange.FIRST_PAUSE_SECONDS", 0.001)
 
-    def open_one(server: OpenAIServer | OllamaServer, **given: object) -> LLM:
+    def open_one(
+        server: OpenAIServer | OllamaServer, *, outage_failures: int = OUTAGE_FAILURES, **given: object
+    ) -> LLM:
+        monkeypatch.setattr("slowwave.models.state.OUTAGE_FAILURES", outage_failures)
         settings = settings_for(server, **given)
         llm = open_llm(settings, tmp_path / "answers.sqlite")
         assert llm is not None
@@ -110,7 +115,6 @@ def settings_for(server: OpenAIServer | OllamaServer, **given: object) -> LLMSet
         "base_url": server.url,
         "api_key": "key-of-the-server" if is_openai else None,
         "model": "m" if is_openai else "llama3.2",
-        "transport_backoff_seconds": 0.001,
         "timeout_seconds": 5.0,
         "concurrency": 1,
     }
@@ -352,10 +356,14 @@ def test_a_model_that_only_talks_nonsense_is_no_outage(opened: Callable[..., LLM
 
 
 @pytest.mark.parametrize("provider", ["openai", "ollama"])
-def test_no_server_at_all_is_a_transient_error(tmp_path: Path, provider: str) -> None:
+def test_no_server_at_all_is_a_transient_error(
+    tmp_path: Path, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slowwave.models.exchange.FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("slowwave.models.state.OUTAGE_FAILURES", 1)
     with OpenAIServer() as gone:
         pass
-    settings = settings_for(gone, provider=provider, transport_retries=1, outage_failures=1)
+    settings = settings_for(gone, provider=provider, transport_retries=1)
     llm = open_llm(settings, tmp_path / "a.sqlite")
     assert llm is not None
     with closing(llm):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def model_of(server: ScriptedServer, **more: object) -> dict[str, object]:
     """Settings of the language model that a server plays."""
     provider = "ollama" if isinstance(server, OllamaServer) else "openai"
     assert isinstance(server, OllamaServer | OpenAIServer)
-    quick = {"transport_backoff_seconds": 0, "context_tokens": 16384, **more}
+    quick = {"context_tokens": 16384, **more}
     return {"provider": provider, "base_url": server.url, "api_key": "k", "model": "m", **quick}
 
 
@@ -64,10 +65,17 @@ def make_home(folder: Path, server: ScriptedServer, *, llm: dict[str, object] | 
     """A home without embedder and without pauses between its nights, unless told otherwise."""
     settings = {
         "embedding": {"provider": "none"},
-        "night": {"min_hours": 0, "retry_backoff_hours": 0},
+        "night": {"min_hours": 0},
         "chunks": {"window_tokens": 60, "overlap_tokens": 0},
     }
     return write_settings(folder, llm=model_of(server, **(llm or {})), **{**settings, **groups})
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a server, and the next night tries again what failed."""
+    monkeypatch.setattr("slowwave.models.exchange.FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("tasks.tries.BACKOFF", timedelta(0))
 
 
 def write_sessions(folder: Path, count: int) -> str:
@@ -195,9 +203,7 @@ def test_with_every_fifth_call_failing_every_chunk_ends_in_a_counted_state_with_
 @pytest.mark.parametrize("provider", ["openai", "ollama"])
 def test_an_outage_costs_no_attempt_and_the_next_night_completes_without_force(tmp_path, provider):
     with serving(provider, lambda body: OVERLOADED) as server:
-        home = make_home(
-            tmp_path / "home", server, llm={"transport_retries": 1}, night={"retry_backoff_hours": 0}
-        )
+        home = make_home(tmp_path / "home", server, llm={"transport_retries": 1}, night={})
         sources = write_sessions(tmp_path / "chats", 24)
         report = sleep(home, sources, force=False)
         chunks = store_of(home).rows("chunks")
@@ -229,7 +235,7 @@ def test_an_outage_in_the_middle_of_a_night_keeps_what_was_done_and_the_next_nig
     with OpenAIServer(dying) as server:
         sources = write_sessions(tmp_path / "chats", 20)
         llm = {"transport_retries": 0}
-        home = make_home(tmp_path / "home", server, llm=llm, night={"min_hours": 0, "extract_batch": 8})
+        home = make_home(tmp_path / "home", server, llm=llm, night={"min_hours": 0})
         sleep(home, sources)
         states = chunks_by_status(home)
         assert states["pending"] > 0
@@ -289,11 +295,11 @@ def test_a_chunk_that_always_fails_is_quarantined_and_blocks_nothing_and_a_relea
         assert "5005" in store_of(home).rows("cells")["value"].to_list()
 
 
-def test_a_failed_chunk_waits_for_its_pause(tmp_path):
+def test_a_failed_chunk_waits_for_its_pause(tmp_path, monkeypatch):
+    monkeypatch.setattr("tasks.tries.BACKOFF", timedelta(hours=20))
     model = ScriptedModel()
     with OpenAIServer(lambda body: "[]" if answer_name(body) == "ExtractAnswer" else model(body)) as server:
-        night = {"min_hours": 0, "retry_backoff_hours": 20}
-        home = make_home(tmp_path / "home", server, llm={"validation_retries": 0}, night=night)
+        home = make_home(tmp_path / "home", server, llm={"validation_retries": 0})
         sources = write_sessions(tmp_path / "chats", 2)
         sleep(home, sources)
         chunk = store_of(home).rows("chunks").filter(pl.col("status") == "failed").row(0, named=True)
@@ -319,10 +325,11 @@ def test_a_prompt_that_does_not_fit_is_quarantined_with_its_reason_and_does_not_
         assert "too long" in chunk["error"]
 
 
-def test_a_spent_budget_stops_politely_and_the_following_nights_go_on(tmp_path):
+def test_a_spent_budget_stops_politely_and_the_following_nights_go_on(tmp_path, monkeypatch):
     with OpenAIServer(ScriptedModel()) as server:
         llm = {"budget_tokens": 1500, "concurrency": 1}
-        night = {"min_hours": 0, "extract_batch": 4}
+        night = {"min_hours": 0}
+        monkeypatch.setattr("tasks.extract.extract.PAGES_A_ROUND", 4)
         home = make_home(tmp_path / "home", server, llm=llm, night=night)
         sources = write_sessions(tmp_path / "chats", 20)
         report = sleep(home, sources, force=False)
@@ -408,13 +415,12 @@ def test_another_night_over_the_same_data_makes_no_call_and_no_change_though_it_
         assert len(report.stages) == len(STAGES) + 2
 
 
-def test_the_gate_opens_for_enough_hours_and_enough_new_chunks_or_by_force(tmp_path):
+def test_the_gate_opens_after_enough_hours_for_something_new_or_by_force(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
-        night = {"min_hours": 20, "min_cells": 3}
-        home = make_home(tmp_path / "home", server, night=night)
-        sources = write_sessions(tmp_path / "chats", 2)
+        home = make_home(tmp_path / "home", server, night={"min_hours": 20})
+        sources = write_sessions(tmp_path / "chats", 0)
         report = sleep(home, sources, force=False)
-        assert "2 new chunks and memories, 3 make a night" in report.notes[-1]
+        assert "no chunk and no memory is new" in report.notes[-1]
         assert [stage.stage for stage in report.stages] == ["ingest", "decay", "forget", "promote", "upkeep"]
         assert server.requests == []
         assert store_of(home).rows("nights")["outcome"].to_list() == ["gated"]
@@ -442,7 +448,7 @@ def test_summaries_that_an_outage_left_unwritten_open_the_gate_of_the_next_night
     with OpenAIServer(
         lambda body: OVERLOADED if answer_name(body) == "SummaryAnswer" else model(body)
     ) as server:
-        night = {"min_hours": 0, "min_cells": 1}
+        night = {"min_hours": 0}
         summaries = {"min_unsummarized": 1}
         home = make_home(
             tmp_path / "home", server, llm={"transport_retries": 0}, night=night, summaries=summaries

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
@@ -262,7 +263,9 @@ def test_a_judge_that_confirms_a_changed_number_opens_a_contradiction_and_hides_
 
 
 @pytest.mark.nights
-def test_a_judge_that_invents_numbers_changes_nothing_and_is_asked_again_the_next_night(tmp_path):
+def test_a_judge_that_invents_numbers_changes_nothing_and_is_asked_again_the_next_night(
+    tmp_path, monkeypatch
+):
     def invented(shown):
         return [
             {
@@ -280,7 +283,8 @@ def test_a_judge_that_invents_numbers_changes_nothing_and_is_asked_again_the_nex
 
     judge = WrongJudge(invented)
     with OpenAIServer(judge) as server:
-        night = Night(tmp_path, server, night={"retry_backoff_hours": 0})
+        monkeypatch.setattr("tasks.tries.BACKOFF", timedelta(0))
+        night = Night(tmp_path, server)
         night.say("june", ("2026-06-16T09:00:00Z", "Priya", QUEUES[0]))
         night.say("july", ("2026-07-16T09:00:00Z", "Priya", QUEUES[1]))
         report = night.sleep()
@@ -430,9 +434,10 @@ def test_a_page_is_shown_what_was_before_it_and_nothing_that_came_later(tmp_path
 
 
 @pytest.mark.nights
-def test_a_session_that_grew_is_shown_its_last_turns_as_read_and_what_they_gave(tmp_path):
+def test_a_session_that_grew_is_shown_its_last_turns_as_read_and_what_they_gave(tmp_path, monkeypatch):
     with OpenAIServer(ScriptedModel()) as server:
-        night = Night(tmp_path, server, night={"known_cells": 15})
+        monkeypatch.setattr("tasks.extract.known.KNOWN_CELLS", 15)
+        night = Night(tmp_path, server)
         said = [
             (f"2026-06-05T09:{n:02}:00Z", "Mara", f"The port of machine{n} is {5000 + n}.") for n in range(30)
         ]
@@ -455,7 +460,7 @@ def test_a_session_that_grew_is_shown_its_last_turns_as_read_and_what_they_gave(
 
 
 @pytest.mark.nights
-def test_what_was_read_before_becomes_no_memory_again(tmp_path):
+def test_what_was_read_before_becomes_no_memory_again(tmp_path, monkeypatch):
     model = ScriptedModel()
 
     def forgetful(body: Body) -> str:
@@ -468,9 +473,8 @@ def test_what_was_read_before_becomes_no_memory_again(tmp_path):
         return json.dumps(said)
 
     with OpenAIServer(forgetful) as server:
-        night = Night(
-            tmp_path, server, chunks={"window_tokens": 60, "overlap_tokens": 20}, night={"page_tokens": 50}
-        )
+        monkeypatch.setattr("tasks.extract.extract.PAGE_TOKENS", 50)
+        night = Night(tmp_path, server, chunks={"window_tokens": 60, "overlap_tokens": 20})
         said = [
             (f"2026-06-05T09:{n:02}:00Z", "Mara", f"The port of machine{n} is {5000 + n}.") for n in range(12)
         ]
@@ -489,7 +493,7 @@ def test_what_was_read_before_becomes_no_memory_again(tmp_path):
 
 
 @pytest.mark.nights
-def test_a_failed_page_holds_nobody_up_and_its_chunks_are_tried_one_by_one(tmp_path):
+def test_a_failed_page_holds_nobody_up_and_its_chunks_are_tried_one_by_one(tmp_path, monkeypatch):
     model = ScriptedModel()
 
     def cursed(body: Body) -> str:
@@ -499,11 +503,11 @@ def test_a_failed_page_holds_nobody_up_and_its_chunks_are_tried_one_by_one(tmp_p
         return '{"cells": 7}' if is_cursed else json.dumps(model.answer(body))
 
     with OpenAIServer(cursed) as server:
+        monkeypatch.setattr("tasks.tries.BACKOFF", timedelta(0))
         night = Night(
             tmp_path,
             server,
             chunks={"window_tokens": 60, "overlap_tokens": 0},
-            night={"retry_backoff_hours": 0},
             llm={
                 "provider": "openai",
                 "base_url": server.url,

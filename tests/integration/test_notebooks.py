@@ -1,209 +1,212 @@
-"""The notebooks run from top to bottom, count right, escape what is stored, and leave the home as it was."""
+"""The notebooks run from top to bottom, agree with `Memory`, show stored text as text, and change nothing."""
 
 import hashlib
 import importlib.util
-import json
 import sys
-from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import polars as pl
 import pytest
 
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
 from slowwave.memory import Memory
-from slowwave.store import open_store
+from slowwave.store import SCHEMA_VERSION
 from tests.conftest import ROOT
+from tests.rows import MODEL, OWNER, events, of_row, row, rows
+from tests.scripted_model import store_of, write_settings
 
-NOTEBOOK = ROOT / "notebooks" / "memory_quality.py"
-EVIL = '<script>alert("x")</script> <img src=x onerror=y> {0}'
-SAID = (
-    ("Kiln 2 runs at 1040 degrees since the new thermostat came.", "fact", "kiln 2", "heat", "1040"),
-    ("The lease of the workshop ends in March.", "fact", "workshop lease", "end", "March"),
-    ("We decided to glaze in the north room.", "decision", "glazing", "room", "north"),
-    (
-        f"Mara dislikes the heat of kiln 2, the end of the workshop lease, the room for glazing and {EVIL}.",
-        "preference",
-        f"Mara {EVIL}",
-        f"taste {EVIL}",
-        EVIL,
-    ),
-    ("The ferry leaves at seven in the morning.", "fact", None, None, None),
-)
+QUALITY, FIRST = (ROOT / "notebooks" / f"{name}.py" for name in ("memory_quality", "first_frame"))
+EVIL = "<img src=x onerror=y> https://evil.example/seen.png data:image/png;base64,AA"
+NIGHT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=12)
+DAY = timedelta(days=1)
+
+
+def cell(key: str, **given: Any) -> dict[str, object]:
+    said = NIGHT - 90 * DAY
+    plain = {"content": f"Memory {key} of the kiln.", "event_time": said, "valid_from": said}
+    return row("cells", key, **{**plain, **given})
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One home for the module: what is tested here writes nothing."""
-    folder = tmp_path_factory.mktemp("filled")
-    (folder / "slowwave.toml").write_text('[embedding]\nprovider = "wordllama"\n', encoding="utf-8")
-    with Memory(folder, records_usage=False) as memory:
-        for text, cell_type, subject, attribute, value in SAID:
-            memory.remember(text, cell_type=cell_type, subject=subject, attribute=attribute, value=value)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home after one night, in which each question of the page has a known answer. Here it is only read."""
+    folder = tmp_path_factory.mktemp("notebooks") / "home"
+    write_settings(folder, embedding={"provider": "none"}, owner={"user_id": "ana", "project_id": "kiln"})
+    gone = {"status": "superseded", "superseded_by": "new", "superseded_at": NIGHT}
+    cells = [
+        cell("new"),
+        cell("replaced", valid_until=NIGHT - 60 * DAY, **gone),
+        cell("merged", **gone),
+        cell("asked", is_judged=True),
+        cell("left", is_judged=True, content=f"Left {EVIL}"),
+        cell("right", is_judged=True),
+        cell("over", is_judged=True, valid_until=NIGHT),
+        cell("told", is_judged=True, valid_until=NIGHT, cell_type="episode"),
+        cell("foreign", user_id="ben"),
+    ]
+    pair = {"contradiction_id": "p", "cell_a": "left", "cell_b": "right", "note": EVIL, **OWNER}
+    verdict = {"judgement_id": "j", "cell_id": "left", "target_id": "right", "verdict": "updates", **OWNER}
+    night = {
+        "started_at": NIGHT - DAY / 24,
+        "finished_at": NIGHT + DAY / 24,
+        "call_count": 7,
+        "token_count": 900,
+    }
+    with open_workspace(folder) as workspace:
+        for parts, now in (
+            ([encode("cell.extracted", rows("cells", *cells))], NIGHT),
+            (
+                [
+                    events("contradiction.opened", pair),
+                    events("pair.judged", {**verdict, "effect": "contradiction", **MODEL}),
+                    of_row("cell.archived", "cell_usage", "over", archived_count=1),
+                    events("night.completed", row("nights", "n", **night, cost=0.25)),
+                ],
+                NIGHT,
+            ),
+            ([of_row("cell.revived", "cell_usage", "over", revived_count=1)], NIGHT + DAY),
+            ([of_row("usage.recorded", "usage", "u", cell_id="asked")], NIGHT + DAY),
+        ):
+            workspace.commit(pl.concat(parts), now=now)
     return folder
 
 
-def opened(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str], dict[str, Any]]:
-    """Runs the notebook as `python notebooks/memory_quality.py ARGUMENTS`."""
-    return run_notebook(monkeypatch, NOTEBOOK, *arguments)
-
-
-def run_notebook(
-    monkeypatch: pytest.MonkeyPatch, path: Path, *arguments: str
-) -> tuple[list[str], dict[str, Any]]:
-    """Runs a notebook as `python PATH ARGUMENTS`: what its cells show, and its names."""
-    pytest.importorskip("marimo", reason="marimo is not in requirements.lock yet")
-    pytest.importorskip("altair", reason="altair is not in requirements.lock yet")
+def loaded(monkeypatch: pytest.MonkeyPatch, path: Path, *arguments: str) -> ModuleType:
+    """A notebook, as `python PATH ARGUMENTS` loads it."""
     monkeypatch.setattr(sys, "argv", [str(path), *arguments])
     name = f"{path.stem}_notebook"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)  # marimo finds its classes by the module's name
+    monkeypatch.setitem(sys.modules, name, module)  # marimo finds its functions by the module's name
     spec.loader.exec_module(module)
-    shown, names = module.app.run()
-    return [page(one) for one in shown if one is not None], dict(names)
+    return module
 
 
-def page(shown: Any) -> str:
-    """What the browser is given of one cell, with the markup that marimo put into attributes or JSON."""
-    return shown.text if hasattr(shown, "text") else str(shown)
+def run_notebook(
+    monkeypatch: pytest.MonkeyPatch, path: Path, *arguments: str
+) -> tuple[list[str], dict[str, Any]]:
+    """What a browser is given of each cell, and the names that the cells define."""
+    shown, names = loaded(monkeypatch, path, *arguments).app.run()
+    return [getattr(one, "text", str(one)) for one in shown if one is not None], dict(names)
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
     """Every file below a folder with the hash of its bytes."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        if path.is_file()
-        else "folder"
         for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
 
 
 @pytest.fixture(scope="module")
-def visit(filled: Path) -> tuple[list[str], dict[str, Any], bool]:
-    """One look at the filled home: what is shown, the names of its cells, and whether every byte stayed."""
-    before = fingerprint(filled)
+def visit(home: Path) -> tuple[list[str], dict[str, Any], bool]:
+    """One look at the home: what is shown, the names of its cells, and whether every byte stayed."""
+    before = fingerprint(home)
     with pytest.MonkeyPatch.context() as patched:
-        shown, names = opened(patched, "--home", str(filled))
-    return shown, names, fingerprint(filled) == before
+        shown, names = run_notebook(patched, QUALITY, "--home", str(home))
+    return shown, names, fingerprint(home) == before
 
 
-def test_it_counts_what_the_store_holds_and_changes_nothing(visit):
-    shown, names, is_unchanged = visit
-    assert is_unchanged
-    types = Counter(cell_type for _, cell_type, *_ in SAID)
-    assert dict(names["by_type"].select("cell_type", "count").iter_rows()) == dict(types)
-    assert dict(names["by_status"].iter_rows()) == {"active": len(SAID)}
-    assert names["timeline"]["count"].sum() == len(SAID)
-    assert names["strength"]["effective"].is_between(0.8, 1.0).all()
-    assert names["strength"].height == len(SAID)
-    assert names["waiting"]["memories not reconciled"] == len(SAID)
-    assert names["contradictions_open"].height == 0
-    assert names["measured"].problem.startswith("No question set is given")
-    found, problem = names["answer"]
-    assert problem == ""
-    assert found.cells[0].why["text_rank"] == 1
-    assert any(cell.why["vector_rank"] for cell in found.cells)
-    assert any("text_rank 1" in text for text in shown)
-    assert any(">5</b><span>live memories" in text for text in shown)
+def test_looking_changes_no_byte_of_the_home(visit):
+    assert visit[2]
 
 
-def test_each_memory_with_a_name_is_asked_for_and_its_place_told(visit):
+def test_it_says_what_is_stale_and_why_a_memory_is_in_doubt(visit):
     _, names, _ = visit
-    reachable = names["reachable"]
-    assert sorted(reachable["question"]) == sorted(f"{row[2]} {row[3]}" for row in SAID if row[2])
-    of_kiln = reachable.filter(reachable["question"] == "kiln 2 heat")
-    assert of_kiln["rank"].to_list() == [1]
-    assert of_kiln["place"].to_list() == ["1st"]
-    assert names["by_place"]["count"].sum() == reachable.height
-
-
-def test_stored_text_is_never_markup(visit):
-    shown, names, _ = visit
-    assert any("&lt;script&gt;" in text for text in shown), "the stored text is shown somewhere"
-    assert [text for text in shown if "<script>alert" in text or "<img src=x" in text] == []
-    kept, _ = names["answer"]
-    assert any(EVIL in cell.content for cell in kept.cells), "the answer itself is not changed"
-
-
-def test_a_question_set_tells_recall_by_category_and_what_is_missed(monkeypatch, filled, tmp_path):
-    turns = open_store(filled / "store").rows("turns", ["turn_id", "content"])
-    ids = dict(zip(turns["content"], turns["turn_id"], strict=True))
-    kiln, ferry = ids[SAID[0][0]], ids[SAID[4][0]]
-    questions = [
-        {"question": "How hot does kiln 2 run?", "evidence": [kiln], "category": "heat"},
-        {"question": "When does the ferry leave?", "evidence": [ferry], "category": "time"},
-        {
-            "question": "When did it leave?",
-            "evidence": [ferry],
-            "category": "past",
-            "asked_at": "2020-01-01T00:00:00Z",
-        },
-        {"question": "Who knows?", "evidence": ["nobody"], "category": "lost"},
-    ]
-    path = tmp_path / "set.json"
-    path.write_text(json.dumps({"questions": questions}), encoding="utf-8")
-    before = fingerprint(filled)
-    shown, names = opened(monkeypatch, "--home", str(filled), "--questions", str(path))
-    assert fingerprint(filled) == before
-    measured = names["measured"]
-    by_category = {row["category"]: row for row in measured.recall.iter_rows(named=True)}
-    assert by_category["all"]["question_count"] == 3
-    assert by_category["all"]["recall_at_5"] == pytest.approx(2 / 3)
-    assert {name: row["recall_at_5"] for name, row in by_category.items() if name != "all"} == {
-        "heat": 1.0,
-        "time": 1.0,
-        "past": 0.0,
+    counts = dict(names["states"].group_by("state").len().iter_rows())
+    assert counts == {"current": 2, "in doubt": 4, "replaced": 1, "merged": 1}
+    assert dict(names["doubtful"].select("cell_id", "doubt").iter_rows()) == {
+        "left": "open contradiction",
+        "right": "open contradiction",
+        "over": "its time is over",
+        "new": "not judged yet",
     }
-    assert {"all lists", "full text only", "vectors only", "plain hybrid"} <= set(measured.ways["way"])
-    assert measured.left_out == {"evidence that is not there": 1, "question without evidence": 1}
-    assert measured.missed["question"].to_list() == ["When did it leave?"]
-    assert measured.missed["lost"].to_list() == [[ferry]]
-    assert any("When did it leave?" in text and "The ferry leaves at seven" in text for text in shown)
+    assert any("12.5%" in text and "30 days" in text for text in visit[0])
 
 
-def test_a_set_that_is_not_of_this_home_says_so(monkeypatch, filled, tmp_path):
-    path = tmp_path / "set.json"
-    path.write_text(
-        json.dumps({"questions": [{"question": "Who?", "evidence": ["nobody"]}]}), encoding="utf-8"
+def test_it_names_what_was_forgotten_too_early_and_the_age_of_open_contradictions(visit):
+    shown, names, _ = visit
+    assert names["revived"]["cell_id"].to_list() == ["over"]
+    assert any("false forgetting" in text and "100.0%" in text for text in shown)
+    assert names["open_pairs"].select("newer", "age_days").rows() == [("Memory right of the kiln.", 12)]
+
+
+def test_it_says_what_a_night_cost_and_changed(visit):
+    _, names, _ = visit
+    (night,) = names["per_night"].rows(named=True)
+    assert (night["model_calls"], night["tokens"], night["dollars"], night["minutes"]) == (
+        7,
+        900,
+        0.25,
+        120.0,
     )
-    _, names = opened(monkeypatch, "--home", str(filled), "--questions", str(path))
-    assert "None of the turns that this set names is in this home" in names["measured"].problem
+    assert dict(names["changed"].select("what", "count").iter_rows()) == {
+        "memories learned": 8,
+        "superseded": 2,
+        "archived": 1,
+        "contradictions found": 1,
+    }, "what came back a day later is no change of the night"
+    assert names["fell"].rows() == [("updates", "contradiction", 1)]
 
 
-def test_an_empty_home_says_no_memory_yet_and_stays_empty(monkeypatch, tmp_path):
-    folder = tmp_path / "nothing"
-    shown, names = opened(monkeypatch, "--home", str(folder), "--questions", str(tmp_path / "none.json"))
-    assert not folder.exists()
-    assert "none.json" in names["measured"].problem
-    assert any("No memory yet" in text for text in shown)
-    assert names["by_type"].is_empty()
-    assert names["reachable"].is_empty()
+def test_it_agrees_with_memory_on_what_is_never_used_and_what_fades(visit, home):
+    _, names, _ = visit
+    with Memory(home, records_usage=False) as memory:
+        assert names["unused"].height == memory.stats().never_used == 5
+        soon = memory.weak(days=180, now=names["now"])
+    assert names["fading"]["fades_at"].to_list() == [one.fades_at for one in soon]
+    assert names["curve"]["faded"].max() == len(soon) > 0
+    assert names["curve"]["day"].is_unique().all()
 
 
-def test_without_an_embedder_it_searches_by_words_and_says_so(monkeypatch, tmp_path):
-    (tmp_path / "slowwave.toml").write_text('[embedding]\nprovider = "none"\n', encoding="utf-8")
-    with Memory(tmp_path, records_usage=False) as memory:
-        memory.remember(SAID[0][0], subject="kiln 2", attribute="heat", value="1040")
-    shown, names = opened(monkeypatch, "--home", str(tmp_path))
-    found, _ = names["answer"]
-    assert found.cells[0].why["text_rank"] == 1
-    assert found.cells[0].why["vector_rank"] == 0
-    assert any("full-text search only" in text for text in shown)
+def test_stored_text_is_never_markup_and_never_fetches_anything(visit, monkeypatch):
+    shown, names, _ = visit
+    assert EVIL in names["doubtful"].filter(pl.col("cell_id") == "left")["content"].item()
+    assert [text for text in shown if "<img src=x" in text or "https://evil" in text] == []
+    table = loaded(monkeypatch, QUALITY).table
+    (told,) = table(pl.DataFrame({"memory": [EVIL]}), nothing="").data["memory"]
+    assert told == "<img src=x onerror=y> https ://evil.example/seen.png data :image/png;base64,AA"
+    with pytest.raises(AssertionError):  # marimo makes markup of some texts in a list
+        table(pl.DataFrame({"memory": [[EVIL]]}), nothing="")
 
 
-def test_settings_that_cannot_be_used_are_told_and_not_raised(monkeypatch, tmp_path):
-    (tmp_path / "slowwave.toml").write_text("[embedding]\nprovider = 7\n", encoding="utf-8")
-    shown, names = opened(monkeypatch, "--home", str(tmp_path))
-    assert "embedding.provider" in names["memory"].problem
-    assert any("embedding.provider" in text for text in shown)
+def test_the_first_frame_counts_active_memories_by_month(monkeypatch, home):
+    _, names = run_notebook(monkeypatch, FIRST, "--home", str(home))
+    assert names["monthly"]["len"].sum() == 6
 
 
-def test_a_writer_at_work_does_not_stop_it(monkeypatch, filled):
-    from slowwave.home.lock import rewriting
-    from slowwave.home.paths import open_home
-
-    with rewriting(open_home(filled)):
-        _, names = opened(monkeypatch, "--home", str(filled))
-    assert names["by_type"]["count"].sum() == len(SAID)
+@pytest.mark.parametrize("notebook", [QUALITY, FIRST])
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("no home", "No memory yet"),
+        ("an empty home", "No memory yet"),
+        ("a store of an older version", "older version of Slowwave"),
+        ("impossible settings", "embedding.provider"),
+    ],
+)
+def test_where_there_is_nothing_to_read_one_sentence_says_why(
+    monkeypatch, tmp_path, notebook, state, sentence
+):
+    folder = tmp_path / "home"
+    if state != "no home":
+        write_settings(folder, embedding={"provider": 7 if state == "impossible settings" else "none"})
+    if state == "a store of an older version":
+        with Memory(folder) as memory:
+            memory.remember("Kiln 2 runs at 1040 degrees.")
+        store = store_of(folder)
+        meta = store.root / store.name / "meta.json"
+        meta.write_text(
+            meta.read_text().replace(f'"schema_version": {SCHEMA_VERSION}', '"schema_version": 1')
+        )
+    before = fingerprint(tmp_path)
+    shown, _ = run_notebook(monkeypatch, notebook, "--home", str(folder))
+    assert [text for text in shown if sentence in text]
+    assert fingerprint(tmp_path) == before

@@ -13,8 +13,8 @@ from flows.promote import promote
 from slowwave import Memory
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import open_home
-from slowwave.interfaces.cli.doctor import project_checks
 from slowwave.interfaces.cli.client import project_id
+from slowwave.interfaces.cli.doctor import project_checks
 from slowwave.interfaces.cli.program import program
 from slowwave.store import open_store
 from tests.conftest import ROOT

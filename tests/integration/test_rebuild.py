@@ -24,16 +24,17 @@ from slowwave.store.generations import OUTDATED
 from slowwave.store.layout import SCHEMA_VERSION
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
+from tests.tiny_onnx import write_model
 
 NO_SERVER = "http://127.0.0.1:9/v1"
 RATE = "rate limit of the departures endpoint is"
 
 
-def settings_of(folder: Path, *, url: str, embedder: str = "wordllama") -> str:
+def settings_of(home: Path, *, url: str, embedder: str = "wordllama", **embedding: str) -> str:
     return write_settings(
-        folder,
+        home,
         llm={"provider": "openai", "base_url": url, "api_key": "k", "model": "m", "transport_retries": 0},
-        embedding={"provider": embedder},
+        embedding={"provider": embedder, **embedding},
         summaries={"min_unsummarized": 2},
         chunks={"window_tokens": 80, "overlap_tokens": 20},
     )
@@ -264,6 +265,32 @@ def test_reembedding_to_none_and_back_keeps_every_row_and_brings_the_vectors_bac
     settings_of(Path(home), url=NO_SERVER)
     reembed.fn(home=home)
     assert store_of(home).meta.embedder_id.startswith("wordllama/")
+    assert_same_tables(tables(home), wanted)
+    for name, rows in rows_with_vectors(home).items():
+        assert_frame_equal(rows, vectors[name], abs_tol=1e-5, rel_tol=0)
+    assert segments(home) == journal
+
+
+def test_a_home_moves_from_the_embedded_model_to_one_in_a_folder_and_back_by_reembed(home, tmp_path):
+    pytest.importorskip("onnxruntime", reason="the extra slowwave[onnx] is not installed")
+    wanted, vectors, journal = tables(home), rows_with_vectors(home), segments(home)
+    model = write_model(tmp_path / "tiny", store_of(home).rows("turns")["content"].to_list())
+    settings_of(Path(home), url=NO_SERVER, embedder="auto", folder=str(model))
+    with open_workspace(home) as workspace:
+        assert workspace.embedder.embedder_id.startswith("wordllama/"), "until reembed"
+        assert any("onnx/tiny-" in note and "reembed` switches" in note for note in workspace.notes)
+    reembed.fn(home=home)
+    assert store_of(home).meta.embedder_id.startswith("onnx/tiny-")
+    assert {name: rows.height for name, rows in rows_with_vectors(home).items()} == {
+        name: rows.height for name, rows in vectors.items()
+    }
+    assert_same_tables(tables(home), wanted)
+    assert reembed.fn(home=home).is_skipped
+
+    settings_of(Path(home), url=NO_SERVER, folder=str(model))
+    with open_workspace(home) as workspace:
+        assert workspace.embedder.embedder_id.startswith("onnx/tiny-"), "its folder is still named"
+    reembed.fn(home=home)
     assert_same_tables(tables(home), wanted)
     for name, rows in rows_with_vectors(home).items():
         assert_frame_equal(rows, vectors[name], abs_tol=1e-5, rel_tol=0)

@@ -25,6 +25,13 @@ START = datetime(2026, 6, 1, 9, tzinfo=UTC)
 CHAT = "/v1/chat/completions"
 
 
+@pytest.fixture(autouse=True)
+def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run looks at every memory again, and tries again what failed."""
+    monkeypatch.setattr("tasks.reconcile.reconcile.SCAN_DAYS", 0.0)
+    monkeypatch.setattr("tasks.tries.BACKOFF", timedelta(0))
+
+
 class Home:
     """A home beside a scripted server; memories come in as extraction would have committed them."""
 
@@ -32,8 +39,6 @@ class Home:
         llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"} if server else {}
         given = {
             "embedding": {"provider": "wordllama"},
-            "reconcile": {"scan_days": 0},
-            "night": {"retry_backoff_hours": 0},
             **groups,
         }
         self.server = server
@@ -161,9 +166,10 @@ def assert_chains_agree(cells: pl.DataFrame) -> None:
 # pairs of older memories
 
 
-def test_pairs_of_known_memories_are_found_a_few_a_night_and_asked_once(tmp_path):
+def test_pairs_of_known_memories_are_found_a_few_a_night_and_asked_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("tasks.reconcile.reconcile.SCAN_PAIRS", 1)
     with OpenAIServer(ScriptedModel()) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_days": 0, "scan_cells": 3, "scan_pairs": 1})
+        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 3})
         ids = home.learn(
             fact("100", 1), fact("250", 5), fact("8", 2, subject="ferry Kestrel", attribute="berth")
         )
@@ -178,9 +184,10 @@ def test_pairs_of_known_memories_are_found_a_few_a_night_and_asked_once(tmp_path
         assert len(home.pages()) == asked, "a judged pair is never asked about again"
 
 
-def test_pairs_beyond_the_budget_wait_and_the_report_says_so(tmp_path):
+def test_pairs_beyond_the_budget_wait_and_the_report_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("tasks.reconcile.reconcile.SCAN_PAIRS", 1)
     with OpenAIServer(ScriptedModel()) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_days": 0, "scan_pairs": 1})
+        home = Home(tmp_path / "home", server)
         said = [
             fact(value, day, subject=f"pier {pier}")
             for pier in "AB"

@@ -35,8 +35,9 @@ TEXTS = ("We take Redis for the queue.", "Redis it is.", "And Kafka stays where 
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    write_settings(tmp_path / "home", embedding={"provider": "none"}, record={"fold_seconds": 0.0})
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("slowwave.recording.folding.FOLD_SECONDS", 0.0)
+    write_settings(tmp_path / "home", embedding={"provider": "none"})
     return tmp_path / "home"
 
 
@@ -134,8 +135,10 @@ def test_a_password_that_answers_the_call_before_it_is_masked(memory: Memory, ho
     assert ("Hollyhock7" in told, "Hollyhock8" in told) == (False, True)
 
 
-def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_store_had_it(home: Path):
-    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
+def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_store_had_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("slowwave.recording.folding.FOLD_SECONDS", 3600.0)
     Memory(home, records_usage=False).record(
         [message(0), message(1)], project="kiln", new_project=True
     )  # not closed, as by a kill
@@ -148,8 +151,10 @@ def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_st
     assert stored(home)["project_id"].to_list() == ["kiln"] * 3
 
 
-def test_two_that_record_one_conversation_go_on_where_the_other_left_it(home: Path):
-    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
+def test_two_that_record_one_conversation_go_on_where_the_other_left_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("slowwave.recording.folding.FOLD_SECONDS", 3600.0)
     with Memory(home, records_usage=False) as one, Memory(home, records_usage=False) as other:
         for number in range(6):
             (one, other)[number % 2].record([message(number, f"Message {number}.")])
@@ -167,8 +172,10 @@ def test_two_that_record_one_conversation_go_on_where_the_other_left_it(home: Pa
     assert stored(home).equals(before)
 
 
-def test_many_that_record_one_conversation_at_once_lose_nothing_and_keep_their_order(home: Path):
-    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
+def test_many_that_record_one_conversation_at_once_lose_nothing_and_keep_their_order(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("slowwave.recording.folding.FOLD_SECONDS", 3600.0)
 
     def say(who: str) -> None:
         with Memory(home, records_usage=False) as memory:
@@ -212,7 +219,7 @@ def test_messages_recorded_beside_an_ingest_of_their_conversation_are_there_once
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ):
     """The file has messages 0, 1 and 2; message 1 and one that the file does not have are recorded at that moment."""
-    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
+    monkeypatch.setattr("slowwave.recording.folding.FOLD_SECONDS", 3600.0)
     with Memory(home, records_usage=False) as other:
         saying: list[Recorded] = []
 
@@ -314,8 +321,8 @@ def test_recording_waits_for_nobody_and_the_writer_at_work_takes_it_in(memory: M
         assert workspace.store.count("turns") == before + 1
 
 
-def test_what_waited_for_a_writer_is_taken_in_after_it(home: Path):
-    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 0.0, "retry_seconds": 0.1})
+def test_what_waited_for_a_writer_is_taken_in_after_it(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("slowwave.recording.folding.FOLD_AGAIN_SECONDS", 0.1)
     with Memory(home, records_usage=False) as memory:
         with writing(open_home(home), work="run"):
             memory.record([message(0)])

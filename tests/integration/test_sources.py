@@ -34,7 +34,7 @@ def without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SLOWWAVE_WATCH__SETTLE_SECONDS", "0")
+    monkeypatch.setattr("slowwave.recording.watch.SETTLE_SECONDS", 0)
     return tmp_path / "home"
 
 
@@ -190,12 +190,12 @@ def test_a_database_in_use_is_followed(home, sessions):
 def test_a_file_that_keeps_changing_waits_until_it_has_settled_or_waited_for_long(
     home, sessions, monkeypatch
 ):
-    monkeypatch.setenv("SLOWWAVE_WATCH__SETTLE_SECONDS", "3600")
-    monkeypatch.setenv("SLOWWAVE_WATCH__LONGEST_WAIT_SECONDS", "86400")
+    monkeypatch.setattr("slowwave.recording.watch.SETTLE_SECONDS", 3600)
+    monkeypatch.setattr("slowwave.recording.watch.LONGEST_WAIT_SECONDS", 86400)
     written(sessions, *LEGACY[:8], name="a.jsonl")
     found = follow(home, sessions, lambda: written(sessions, *LEGACY, name="a.jsonl"), lambda: None)
     assert (found.turn_count, found.waiting_count) == (1, 1)
-    monkeypatch.setenv("SLOWWAVE_WATCH__LONGEST_WAIT_SECONDS", "0")
+    monkeypatch.setattr("slowwave.recording.watch.LONGEST_WAIT_SECONDS", 0)
     found = follow(home, sessions, lambda: written(sessions, *LEGACY[:2], name="b.jsonl"), lambda: None)
     assert (found.turn_count, found.waiting_count) == (3, 0)
 
@@ -240,7 +240,7 @@ def test_a_long_watch_compacts_the_store(home, sessions, monkeypatch):
     *changes, last = [partial(written, sessions, *records, name="a.jsonl") for records in said]
     follow(home, sessions, *changes)
     before = fragments()
-    monkeypatch.setenv("SLOWWAVE_WATCH__COMPACT_INGESTS", "1")
+    monkeypatch.setattr("slowwave.recording.watch.COMPACT_INGESTS", 1)
     follow(home, sessions, last)
     assert fragments() < before
 

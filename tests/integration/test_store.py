@@ -15,7 +15,6 @@ from slowwave.errors import ConfigError, ContractError, DamageError, NotFoundErr
 from slowwave.journal.changes import Change, collapse
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.settings.groups import ScopeSettings
-from slowwave.settings.projects import asking_in
 from slowwave.store import (
     SCHEMA_VERSION,
     Store,
@@ -30,6 +29,7 @@ from slowwave.store import (
     table_cache,
     writing,
 )
+from slowwave.store.scopes import asking_in
 from tests.rows import row, rows, table_of
 
 DIMS = 4

@@ -8,18 +8,29 @@ import polars as pl
 import pytest
 
 from flows.ingest import ingest
+from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.home import vector_space
 from slowwave.home.paths import open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
 from slowwave.models.embed.batches import BatchEmbedder
 from slowwave.models.embed.relevance import guessed_relevance
 from slowwave.models.embed.space import base_id_of, base_of
 from slowwave.recall.reader import open_reader
 from slowwave.store import EMBEDDER_OF, Store
-from tests.scripted_model import store_of, tables, write_chat, write_settings
+from tasks.extract.deleted import WAITS
+from tests.scripted_model import (
+    ScriptedModel,
+    assert_no_row_twice,
+    store_of,
+    tables,
+    write_chat,
+    write_settings,
+)
+from tests.servers import RESET, OpenAIServer, answer_name, hashed_vector
 
 SUBJECTS = ("kiln", "bread", "bicycle", "tax form", "violin", "ferry", "garden", "dentist", "printer", "tent")
 PLAIN = "wordllama/l2_supercat/256/v1"
@@ -147,19 +158,6 @@ def test_a_first_fit_embeds_each_text_once(tmp_path, monkeypatch):
     assert len(texts) == 60 + 30 + 90, "new texts for their night, all of them once for the fit"
 
 
-def test_the_fit_can_be_turned_off_and_on(tmp_path):
-    home = home_of(tmp_path, 60, centring=False)
-    assert store_of(home).meta.embedder_id == PLAIN
-    write_settings(Path(home), embedding={"provider": "wordllama"})
-    ingest.fn(home=home, sources=[str(tmp_path / "chats")])
-    space = store_of(home).meta.embedder_id
-    assert space.startswith(f"{PLAIN}+")
-    write_settings(Path(home), embedding={"provider": "wordllama", "centring": False})
-    ingest.fn(home=home, sources=[str(tmp_path / "chats")])
-    assert store_of(home).meta.embedder_id == PLAIN
-    assert vectors_of(store_of(home)).height == 60
-
-
 def test_a_rebuild_from_the_journal_alone_has_the_same_space_and_vectors(folder):
     home = str(folder / "home")
     wanted, vectors = tables(home), vectors_of(store_of(home))
@@ -238,8 +236,93 @@ def test_what_a_person_remembers_comes_into_the_fitted_space(folder):
         assert memory.search("What colour is the kiln?").cells[0].content == "The kiln of Mara is green."
 
 
-def test_a_fit_looks_at_no_more_texts_than_the_settings_say(tmp_path):
-    home = home_of(tmp_path, 60, centring_sample=20)
+def test_a_fit_looks_at_a_bounded_number_of_texts(tmp_path, monkeypatch):
+    monkeypatch.setattr("slowwave.home.vector_space.SAMPLE", 20)
+    home = home_of(tmp_path, 60)
     with open_workspace(home) as workspace:
-        assert vector_space._sample(workspace.store, 20).height == 20
+        assert vector_space._sample(workspace.store).height == 20
     assert store_of(home).meta.embedder_id.startswith(f"{PLAIN}+")
+
+
+EMBED = "/v1/embeddings"
+
+
+def kill(server: OpenAIServer) -> None:
+    """Nobody listens any longer, and connections that were kept open are cut."""
+    server.fail(EMBED, *[RESET] * 1_000)
+    server.__exit__(None, None, None)
+
+
+def night_with(folder: Path, model: OpenAIServer, embeddings: OpenAIServer):
+    quick = {"provider": "openai", "api_key": "k", "model": "m", "transport_retries": 0}
+    home = write_settings(
+        folder / "home",
+        llm={**quick, "base_url": model.url},
+        embedding={**quick, "base_url": embeddings.url, "batch_size": 4},
+        chunks={"window_tokens": 60, "overlap_tokens": 0},
+    )
+    return home, nightly.fn(home=home, sources=[str(folder / "chats")], force=True)
+
+
+@pytest.mark.nights
+@pytest.mark.parametrize("moment", ["among the turns", "before the memories", "never"])
+def test_a_night_whose_embedding_server_is_killed_ends_with_all_memories_and_the_next_one_embeds_them(
+    tmp_path, moment
+):
+    says = "The port of the {} service is {}."
+    turns = [(f"2026-06-01T{8 + n}:00:00Z", "Mara", says.format(SUBJECTS[n], 5000 + n)) for n in range(10)]
+    write_chat(tmp_path / "chats", "first", turns)
+    answers, asked = ScriptedModel(), []
+
+    def answer(body):
+        if moment == "before the memories" and answer_name(body) == "ExtractAnswer":
+            kill(embeddings)
+        return answers(body)
+
+    def embed(text):
+        asked.append(text)
+        if moment == "among the turns" and len(asked) == 7:
+            kill(embeddings)
+        return hashed_vector(text)
+
+    with OpenAIServer(answer) as model, OpenAIServer(embed=embed) as embeddings:
+        home, report = night_with(tmp_path, model, embeddings)
+        waits = [note for stage in report.stages for note in stage.notes if "vectors wait" in note]
+        assert bool(waits) == (moment != "never")
+        store = store_of(home)
+        assert (store.count("turns"), store.count("cells")) == (10, 10)
+        assert (len(store.without_vector("cells")) == 10) == (moment != "never")
+        with Memory(home) as memory:
+            assert "5003" in memory.search("What is the port of the tax form service?").lead
+    with OpenAIServer(answers) as model, OpenAIServer() as alive:
+        night_with(tmp_path, model, alive)
+    store = store_of(home)
+    assert [len(store.without_vector(table)) for table in ("turns", "cells")] == [0, 0]
+    assert store.count("cells") == 10
+    assert_no_row_twice(home)
+
+
+@pytest.mark.nights
+def test_what_a_person_deleted_does_not_come_back_in_other_words_while_the_embedding_server_is_dead(tmp_path):
+    says = "The port of the kiln service is {}."
+    write_chat(tmp_path / "chats", "first", [("2026-06-01T08:00:00Z", "Mara", says.format(5000))])
+    answers = ScriptedModel()
+
+    def answer(body):
+        if answer_name(body) == "ExtractAnswer":
+            kill(embeddings)
+        return answers(body)
+
+    with OpenAIServer(answers) as model, OpenAIServer() as alive:
+        home, _ = night_with(tmp_path, model, alive)
+        with open_workspace(home) as workspace:
+            gone = workspace.store.rows("cells")
+            deleted = encode("cell.deleted", gone.with_columns(note=pl.lit("test")))
+            workspace.commit(deleted, now=gone["recorded_at"][0])
+    write_chat(tmp_path / "chats", "second", [("2026-06-02T08:00:00Z", "Mara", says.format(5001))])
+    with OpenAIServer(answer) as model, OpenAIServer() as embeddings:
+        _, report = night_with(tmp_path, model, embeddings)
+    assert sum(stage.rejected.get(WAITS, 0) for stage in report.stages) == 1
+    assert "pending" in store_of(home).rows("chunks")["status"].to_list()
+    assert answers.said.get("TombstoneAnswer", 0) == 0, "nobody could say what to ask about"
+    assert store_of(home).count("cells") == 0

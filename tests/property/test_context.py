@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -123,8 +124,7 @@ def test_a_conversation_is_never_shown_the_same_again(lines: list[Candidate], bu
 @given(st.lists(st.text(min_size=1, max_size=5), max_size=30), st.integers(1, 20))
 @settings(max_examples=at_most(30))
 def test_what_was_shown_is_capped_and_expires(names: list[str], cap: int):
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "slowwave.toml").write_text(f"[context]\nshown_entries = {cap}\n", encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder, patch("slowwave.recall.shown.SHOWN_ENTRIES", cap):
         home = open_home(Path(folder))
         for place, name in enumerate(names):
             keep_shown(home, "one", [name], now=NOW + timedelta(seconds=place))

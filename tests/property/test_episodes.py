@@ -94,11 +94,10 @@ def test_a_page_keeps_within_its_bounds(texts: list[str], most: int, turn: int, 
 @given(TEXTS)
 def test_what_was_told_is_not_due_again(texts: list[str]):
     spans = session_spans(turns_of(texts))
-    settings = EpisodeSettings(min_turns=1)
     nothing = pl.Series("cell_id", [], dtype=pl.String)
     learned = spans.select(*OWNER, "session_id").with_columns(last_learned=pl.lit(DAY))
     first = due_sessions(
-        spans, rows("episodes"), learned=learned, flagged=nothing, now=NOW, settings=settings, has_model=True
+        spans, rows("episodes"), learned=learned, flagged=nothing, now=NOW, quiet_hours=3.0, has_model=True
     )
     assert first.height == spans.height
     told = rows(
@@ -108,7 +107,7 @@ def test_what_was_told_is_not_due_again(texts: list[str]):
     )  # fmt: skip
     for has_llm in (True, False):
         again = due_sessions(
-            spans, told, learned=learned, flagged=nothing, now=NOW, settings=settings, has_model=has_llm
+            spans, told, learned=learned, flagged=nothing, now=NOW, quiet_hours=3.0, has_model=has_llm
         )
         assert again.is_empty()
 

@@ -17,13 +17,13 @@ import pytest
 
 from benchmarks.question_sets import read_question_set
 from slowwave.errors import SlowwaveError
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.files import input_of
 from slowwave.ingest.formats import read_parts
 from slowwave.ingest.formats.memories import read_noted
 from slowwave.ingest.formats.own import read_own
 from slowwave.ingest.statements import read_note, read_statement
 from slowwave.ingest.turns import READ_SCHEMA, Reading, whole
-from slowwave.settings.readers import ReaderSettings
 from tests.mutations import (
     compressed,
     database,
@@ -35,7 +35,7 @@ from tests.mutations import (
     transcript,
 )
 
-BOUNDS = ReaderSettings(
+BOUNDS = Bounds(
     line_bytes=20_000,
     message_characters=1_000,
     document_bytes=100_000,

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import polars as pl
 
-from slowwave.settings.groups import GraphSettings
 from tasks.link.causes import CausePages, LinkedCells, causal_edges, choose_cause_pages
 from tests.rows import DAY, row, rows
 
-SMALL = GraphSettings(causal_cells=4)
+SMALL = 4
+"""Memories on a page."""
 
 
 def cell(
@@ -27,9 +27,9 @@ def linked(*cells: dict[str, object]) -> pl.DataFrame:
     return LinkedCells.of(rows("cells", *cells).with_columns(column))
 
 
-def pages(*cells: dict[str, object], settings: GraphSettings = SMALL) -> list[tuple[list[str], list[str]]]:
+def pages(*cells: dict[str, object], size: int = SMALL) -> list[tuple[list[str], list[str]]]:
     """The memories of each page, and those of them that a cause is looked for."""
-    found = choose_cause_pages(linked(*cells), settings)
+    found = choose_cause_pages(linked(*cells), size=size)
     parts = found.partition_by("page", maintain_order=True)
     return [(part["cell_id"].to_list(), part.filter("is_effect")["cell_id"].to_list()) for part in parts]
 
@@ -74,7 +74,7 @@ def test_a_long_conversation_takes_several_pages_and_the_newest_conversation_com
         ["a4", "a5"],
         ["a0", "a1", "a2", "a3"],
     ]
-    assert CausePages.of(choose_cause_pages(linked(), SMALL)).is_empty()
+    assert CausePages.of(choose_cause_pages(linked(), size=SMALL)).is_empty()
 
 
 def test_a_cause_is_of_the_owner_of_its_effect_not_later_and_rests_on_the_turns_of_both() -> None:
@@ -93,6 +93,6 @@ def test_a_cause_is_of_the_owner_of_its_effect_not_later_and_rests_on_the_turns_
         ("cause", "effect"), ("theirs", "effect"), ("later", "effect"), ("pasted", "pasted too"), ("pasted", "effect"),
     ]  # fmt: skip
     named = pl.DataFrame([{"source_id": source, "target_id": target, **by} for source, target in pairs])
-    edges = causal_edges(named, cells, confidence=0.7)
+    edges = causal_edges(named, cells)
     assert edges.select("source_id", "target_id").rows() == [("cause", "effect"), ("pasted", "effect")]
     assert edges.select("evidence", "confidence", "predicate").row(0) == (["t1", "t2"], 0.7, "led to it")

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.lifecycle.retention import (
+    SHOWN_DAYS,
     days_since,
     days_until,
     effective_confidence,
@@ -19,11 +20,8 @@ from slowwave.lifecycle.retention import (
     unused_days,
     unused_days_of,
 )
-from slowwave.settings.groups import DecaySettings
 from tests.examples import at_most
 from tests.rows import NOW, row, rows
-
-SETTINGS = DecaySettings()
 
 
 def confidence(days: float, *, counts: tuple[int, int, int] = (0, 0, 0), **cell: object) -> float:
@@ -34,7 +32,7 @@ def confidence(days: float, *, counts: tuple[int, int, int] = (0, 0, 0), **cell:
     both = rows("cells", row("cells", "c", **{"confidence": 0.8, **cell})).join(
         rows("cell_usage", cell_usage), on="cell_id"
     )
-    return both.select(effective_confidence(now=NOW, settings=SETTINGS)).item()
+    return both.select(effective_confidence(now=NOW)).item()
 
 
 @pytest.mark.parametrize(
@@ -50,14 +48,14 @@ def confidence(days: float, *, counts: tuple[int, int, int] = (0, 0, 0), **cell:
 def test_retention_is_a_stretched_exponential(rate: float, days: float, left: float):
     """32 ** 0.8 is 16: exp(-1.6) and exp(-0.8)."""
     frame = pl.DataFrame({"rate": [rate], "days": [float(days)]})
-    found = frame.select(retention(pl.col("rate"), pl.col("days"), exponent=0.8)).item()
+    found = frame.select(retention(pl.col("rate"), pl.col("days"))).item()
     assert found == pytest.approx(left, rel=1e-9)
 
 
-@given(st.floats(0.0, 2.0), st.floats(0.0, 5_000.0), st.floats(0.3, 1.5))
-def test_one_memory_keeps_as_much_as_its_row_in_a_table(rate: float, days: float, exponent: float):
-    of_rows = pl.select(retention(pl.lit(rate), pl.lit(days), exponent=exponent)).item()
-    assert retention_of(rate, days, exponent=exponent) == pytest.approx(of_rows, rel=1e-9, abs=1e-300)
+@given(st.floats(0.0, 2.0), st.floats(0.0, 5_000.0))
+def test_one_memory_keeps_as_much_as_its_row_in_a_table(rate: float, days: float):
+    of_rows = pl.select(retention(pl.lit(rate), pl.lit(days))).item()
+    assert retention_of(rate, days) == pytest.approx(of_rows, rel=1e-9, abs=1e-300)
 
 
 def test_days_are_fractions_and_the_future_is_no_day_away():
@@ -79,9 +77,7 @@ def test_days_are_fractions_and_the_future_is_no_day_away():
 def test_use_reinforces_confidence(counts: tuple[int, int, int], wanted: float):
     names = ["retrieval_count", "citation_count", "ignore_count"]
     frame = pl.DataFrame([counts], schema=names, orient="row").with_columns(confidence=pl.lit(0.8))
-    assert frame.select(reinforced(pl.col("confidence"), settings=SETTINGS)).item() == pytest.approx(
-        wanted, rel=1e-9
-    )
+    assert frame.select(reinforced(pl.col("confidence"))).item() == pytest.approx(wanted, rel=1e-9)
     assert confidence(0, counts=counts) == pytest.approx(wanted, rel=1e-9)
 
 
@@ -145,10 +141,8 @@ def unused(days: float, *, shown: float | None, counts: tuple[int, int] = (10, 0
         retrieval_count=retrieved,
         ignore_count=ignored,
     )
-    days_unused = rows("cell_usage", one).select(unused_days(now=NOW, settings=SETTINGS)).item()
-    assert unused_days_of(one, now=NOW, settings=SETTINGS) == pytest.approx(days_unused), (
-        "search and night differ"
-    )
+    days_unused = rows("cell_usage", one).select(unused_days(now=NOW)).item()
+    assert unused_days_of(one, now=NOW) == pytest.approx(days_unused), "search and night differ"
     return float(days_unused)
 
 
@@ -158,9 +152,7 @@ def test_being_shown_prolongs_a_life_as_far_as_it_was_not_ignored_and_not_for_ev
     assert unused(100, shown=0, counts=(100, 100)) == 100, "shown daily and always ignored"
     assert unused(100, shown=0, counts=(100, 50)) == pytest.approx(50)
     assert unused(100, shown=0, counts=(3, 9)) == 100, "never below what it is without"
-    assert unused(400, shown=0) == pytest.approx(400 - SETTINGS.shown_days), (
-        "only shown, for more than a year"
-    )
+    assert unused(400, shown=0) == pytest.approx(400 - SHOWN_DAYS), "only shown, for more than a year"
     assert unused(10, shown=30) == 10, "shown before it was last said"
 
 
@@ -170,20 +162,16 @@ def test_a_memory_retrieved_daily_and_always_ignored_fades_as_if_nobody_had_seen
     for day in range(1, 121):
         known = fold_usage(used(("c", "retrieved", day), ("c", "ignored", day)), known)
     last = NOW + timedelta(days=120)
-    left = cell.join(known, on="cell_id").select(effective_confidence(now=last, settings=SETTINGS)).item()
-    alone = (
-        cell.join(cell_usage("c"), on="cell_id")
-        .select(effective_confidence(now=last, settings=SETTINGS))
-        .item()
-    )
+    left = cell.join(known, on="cell_id").select(effective_confidence(now=last)).item()
+    alone = cell.join(cell_usage("c"), on="cell_id").select(effective_confidence(now=last)).item()
     assert left < alone < 0.05
 
 
-@given(st.floats(0.001, 0.999), st.floats(0.001, 2.0), st.floats(0.3, 1.5))
-def test_days_until_is_the_inverse_of_retention(share: float, rate: float, exponent: float):
+@given(st.floats(0.001, 0.999), st.floats(0.001, 2.0))
+def test_days_until_is_the_inverse_of_retention(share: float, rate: float):
     frame = pl.DataFrame({"share": [share], "rate": [rate]})
-    back = frame.with_columns(days=days_until(pl.col("share"), pl.col("rate"), exponent=exponent)).select(
-        retention(pl.col("rate"), pl.col("days"), exponent=exponent)
+    back = frame.with_columns(days=days_until(pl.col("share"), pl.col("rate"))).select(
+        retention(pl.col("rate"), pl.col("days"))
     )
     assert back.item() == pytest.approx(share, rel=1e-6)
 
@@ -195,7 +183,7 @@ def test_what_does_not_fade_lasts_for_ever_and_what_is_gone_is_gone_now(
     share: float, rate: float, days: float
 ):
     frame = pl.DataFrame({"share": [share], "rate": [rate]})
-    assert frame.select(days_until(pl.col("share"), pl.col("rate"), exponent=0.8)).item() == days
+    assert frame.select(days_until(pl.col("share"), pl.col("rate"))).item() == days
 
 
 def test_a_memory_is_found_again_when_cited_or_shown_where_it_was_not_ignored():

@@ -98,13 +98,11 @@ def test_no_texts_give_no_rows(wordllama):
     assert wordllama.embed_documents([]).vectors.shape == (0, 256)
 
 
-def test_the_batch_size_does_not_change_a_vector():
+def test_the_batch_size_does_not_change_a_vector(wordllama, monkeypatch):
     texts = [f"note number {number} about invoices" for number in range(7)]
-    one, _ = open_embedder(EmbeddingSettings(provider="wordllama", batch_size=1))
-    many, _ = open_embedder(EmbeddingSettings(provider="wordllama", batch_size=100))
-    np.testing.assert_allclose(
-        one.embed_documents(texts).vectors, many.embed_documents(texts).vectors, atol=1e-6
-    )
+    many = wordllama.embed_documents(texts).vectors
+    monkeypatch.setattr("slowwave.models.embed.batches.BATCH_SIZE", 1)
+    np.testing.assert_allclose(wordllama.embed_documents(texts).vectors, many, atol=1e-6)
 
 
 def test_a_long_text_is_cut_and_counted(wordllama):
@@ -119,7 +117,7 @@ def test_half_a_character_does_not_stop_the_others(wordllama):
 
 @pytest.mark.parametrize("text", ["word " * 900, "x=1;" * 900, "漢字" * 900, "a" * 9_000, " \n\t" * 3_000])
 def test_a_cut_text_never_holds_more_pieces_than_allowed(text):
-    end = batches._cut_at(text, 100)
+    end = batches.piece_cut(text, 100)
     assert len(batches.PIECE.findall(text[:end])) <= 100
     assert end == len(text) or len(batches.PIECE.findall(text)) > 100
 

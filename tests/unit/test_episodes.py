@@ -43,7 +43,7 @@ def due(
         learned=spans.select(*OWNER, "session_id").with_columns(last_learned=pl.lit(learned)),
         flagged=flagged,
         now=NOW,
-        settings=SETTINGS,
+        quiet_hours=SETTINGS.quiet_hours,
         has_model=has_model,
     )
     return found.select("session_id", pl.col("waits").is_not_null()).rows()

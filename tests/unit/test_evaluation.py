@@ -7,8 +7,9 @@ import pytest
 
 from benchmarks.evaluation import given_cells, said_turns, session_recall
 from benchmarks.question_sets import Conversation, GivenMemory, SaidSession, SaidTurn
+from benchmarks.ways import as_frame, by_ranks, by_shares, compared
 from slowwave.journal.catalogue import encode
-from slowwave.measure import CUTS, as_frame, by_ranks, by_shares, compared, recall_table, wanted_turns
+from slowwave.measure import CUTS, recall_table, wanted_turns
 from slowwave.recall.turns import FoundTurns, stretched, summed
 from slowwave.schemas.questions import Question
 from tests.rows import table_of

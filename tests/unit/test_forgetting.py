@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slowwave.lifecycle.fading import fading, false_forgetting, to_archive, to_delete_again, to_prune
-from slowwave.settings.groups import DecaySettings, ForgetSettings
+from slowwave.settings.groups import ForgetSettings
 from tests.examples import at_most
 from tests.rows import NOW, row, rows
 
@@ -20,7 +20,7 @@ def faded(days: float, *, cited: int = 0, forget: ForgetSettings | None = None, 
     cell_usage = rows(
         "cell_usage", row("cell_usage", "c", last_accessed=NOW - timedelta(days=days), citation_count=cited)
     )
-    found = to_archive(cells, cell_usage, now=NOW, forget=forget or ForgetSettings(), decay=DecaySettings())
+    found = to_archive(cells, cell_usage, now=NOW, forget=forget or ForgetSettings())
     return found["cell_id"].to_list()
 
 
@@ -51,7 +51,7 @@ def test_confidence_at_the_limit_is_kept_and_below_it_goes():
 def test_the_reason_says_how_much_was_left_and_for_how_long():
     cells = rows("cells", row("cells", "c", confidence=0.04, decay_rate=0.0))
     cell_usage = rows("cell_usage", row("cell_usage", "c", last_accessed=NOW - timedelta(days=91)))
-    found = to_archive(cells, cell_usage, now=NOW, forget=ForgetSettings(), decay=DecaySettings())
+    found = to_archive(cells, cell_usage, now=NOW, forget=ForgetSettings())
     assert found.rows() == [("c", 0.04, "confidence 0.04 after 91 days unused", 1)]
 
 
@@ -61,7 +61,7 @@ def coming(days: float = 30.0, *, ago: float = 0.0, cited: int = 0, **cell: obje
     cell_usage = rows(
         "cell_usage", row("cell_usage", "c", last_accessed=NOW - timedelta(days=ago), citation_count=cited)
     )
-    found = fading(cells, cell_usage, now=NOW, forget=ForgetSettings(), decay=DecaySettings(), days=days)
+    found = fading(cells, cell_usage, now=NOW, forget=ForgetSettings(), days=days)
     return [(moment - NOW).total_seconds() / 86_400 for moment in found["fades_at"]]
 
 
@@ -103,7 +103,7 @@ def test_what_the_preview_says_is_what_archiving_does(drawn):
             for n, one in enumerate(drawn)
         ),
     )
-    rules = {"forget": ForgetSettings(), "decay": DecaySettings()}
+    rules = {"forget": ForgetSettings()}
     found = fading(cells, cell_usage, now=NOW, days=3_000, **rules)
     for cell_id, told in found.rows():
         moment = max(told, NOW)
@@ -130,10 +130,10 @@ def test_false_forgetting_is_what_came_back_of_what_was_archived():
         one("back", 200, 10, archived_count=1, revived_count=1),
         one("again", 20, 150, archived_count=2, revived_count=1),
     )
-    counted = false_forgetting(cell_usage, now=NOW, days=90)
+    counted = false_forgetting(cell_usage, now=NOW)
     assert (counted.archived_count, counted.revived_count, counted.rate) == (4, 2, 0.5)
     assert (counted.recent_archived_count, counted.recent_revived_count, counted.recent_rate) == (1, 1, 1.0)
-    nothing = false_forgetting(cell_usage.clear(), now=NOW, days=90)
+    nothing = false_forgetting(cell_usage.clear(), now=NOW)
     assert (nothing.archived_count, nothing.rate, nothing.recent_rate) == (0, None, None)
 
 
@@ -157,9 +157,7 @@ def test_nothing_protected_cited_or_recently_used_is_ever_archived(drawn):
         for number, (_, (days, cited)) in enumerate(drawn)
     ]
     cell_usage = rows("cell_usage", *used)
-    gone = set(
-        to_archive(cells, cell_usage, now=NOW, forget=ForgetSettings(), decay=DecaySettings())["cell_id"]
-    )
+    gone = set(to_archive(cells, cell_usage, now=NOW, forget=ForgetSettings())["cell_id"])
     for number, (cell, (days, cited)) in enumerate(drawn):
         if cell["protected"] or cell["status"] != "active" or cited or days < 90:
             assert f"c{number}" not in gone

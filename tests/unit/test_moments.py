@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from pydantic import TypeAdapter
 
-from slowwave.ingest.counts import DEFAULTS
+from slowwave.ingest.bounds import DEFAULTS
 from slowwave.ingest.turns import with_possible_times
 from slowwave.schemas.moments import (
     UNKNOWN,
@@ -73,6 +73,6 @@ def test_what_is_dated_after_it_came_in_or_by_a_clock_that_was_never_set_was_sai
     said, counts
 ):
     rows = pl.DataFrame({"event_time": column(said), "valid_from": column(said)})
-    read, is_late = with_possible_times(rows, now=NOW, bounds=DEFAULTS)
+    read, is_late = with_possible_times(rows, now=NOW, ahead_hours=DEFAULTS.ahead_hours)
     assert read.row(0) == ((said, said) if counts else (unknown_until(NOW), unknown_until(NOW)))
     assert is_late.to_list() == [not counts]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from slowwave.home.core_file import core_lines
 from slowwave.home.core_memory import core_events, line_successors
-from slowwave.settings.groups import DecaySettings
 from slowwave.store.chain_columns import property_key
 from tasks.promote.choose import (
     belongs,
@@ -40,7 +39,6 @@ def candidates(
         doubted=pl.Series(doubted.split(), dtype=pl.String),
         limit=limit,
         now=NOW,
-        decay=DecaySettings(),
     )
 
 

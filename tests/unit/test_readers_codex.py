@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from slowwave.errors import InputError
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
-from slowwave.settings.readers import ReaderSettings
 
 KILN, FORK, THIRD = "019e0000-0000-7000-8000-0000000000a1", "019e3000-0000-7000-8000-0000000000b2", "kiln-3"
 TURNS = ["019e0001-0000-7000-8000-000000000001", "019e0002-0000-7000-8000-000000000002"]
@@ -383,5 +383,5 @@ def test_a_compressed_session_that_is_not_whole_or_too_large_is_refused_in_one_l
     tracemalloc.stop()
     assert left < 1_000_000, "a watch reads it again until it is whole"
     packed.write_bytes(pa.Codec("zstd").compress(content + b" " * 1_000_000).to_pybytes())
-    with pytest.raises(InputError, match=r"has more than 20,000 bytes unpacked.*readers\.file_bytes"):
-        read_path(packed, bounds=ReaderSettings(file_bytes=20_000))
+    with pytest.raises(InputError, match=r"has more than 20,000 bytes unpacked, and the rest is not read"):
+        read_path(packed, bounds=Bounds(file_bytes=20_000))

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import pytest
 
 from slowwave.errors import InputError
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.formats import read_path
 from slowwave.ingest.formats.archive import split
-from slowwave.settings.readers import ReaderSettings
 
 
 def node(name, parent, *children, role="user", parts=("",), kind="text", time=None, **more):
@@ -202,7 +202,7 @@ def test_a_truncated_export_gives_what_is_whole(tmp_path):
 def test_a_conversation_over_its_bound_is_never_held_and_is_named(tmp_path):
     long = tree(id="long", title="x" * 50_000)
     path = write(tmp_path, [tree(), long, tree(id="talk-3")])
-    reading = read_path(path, bounds=ReaderSettings(conversation_bytes=20_000))
+    reading = read_path(path, bounds=Bounds(conversation_bytes=20_000))
     assert set(reading.turns["session_id"]) == {"talk-1", "talk-3"}
     assert reading.skipped["conversation over its bound"] == 1
     assert reading.counts.excesses[0][1].startswith("conversation 2 has 5")
@@ -215,14 +215,14 @@ def test_an_empty_export_is_an_empty_file(tmp_path):
 
 def test_an_archive_that_unpacks_to_more_than_is_read_is_refused(tmp_path):
     path = pack(tmp_path, {"conversations.json": b"[" + b" " * 3_000_000 + b"]"})
-    with pytest.raises(InputError, match=r"3,000,002 bytes unpacked .* readers.file_bytes allows 100,000"):
-        read_path(path, bounds=ReaderSettings(file_bytes=100_000))
+    with pytest.raises(InputError, match=r"3,000,002 bytes unpacked .* a file may have 100,000"):
+        read_path(path, bounds=Bounds(file_bytes=100_000))
 
 
 def test_a_bomb_within_the_bound_is_read_through_in_little_memory(tmp_path):
     path = pack(tmp_path, {"conversations.json": b'[{"mapping":{"' + b"a" * 40_000_000 + b'":1}}]'})
     assert path.stat().st_size < 100_000
-    reading = read_path(path, bounds=ReaderSettings(conversation_bytes=10_000))
+    reading = read_path(path, bounds=Bounds(conversation_bytes=10_000))
     assert reading.skipped == {"conversation over its bound": 1}
 
 

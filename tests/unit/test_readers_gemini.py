@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import InputError
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
-from slowwave.settings.readers import ReaderSettings
 
 HEAD = {"sessionId": "kiln-1", "projectHash": "abc", "startTime": "2026-05-06T10:00:00Z", "kind": "main"}
 
@@ -184,4 +184,4 @@ def test_a_session_that_is_half_written_or_too_large_is_refused_in_one_line(tmp_
         read_path(path)
     path.write_text(text)
     with pytest.raises(InputError, match=r"readers\.conversation_bytes allows 10,000"):
-        read_path(path, bounds=ReaderSettings(conversation_bytes=10_000))
+        read_path(path, bounds=Bounds(conversation_bytes=10_000))

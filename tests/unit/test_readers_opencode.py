@@ -10,14 +10,14 @@ import pytest
 
 from slowwave.entrypoints.harness.routes import _moment
 from slowwave.errors import InputError
-from slowwave.ingest.counts import DEFAULTS, Counts
+from slowwave.ingest.bounds import DEFAULTS, Bounds
+from slowwave.ingest.counts import Counts
 from slowwave.ingest.files import source_hash, state_of
 from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
 from slowwave.ingest.turns import source_of, to_parts, whole
 from slowwave.recording.record import _messages
 from slowwave.schemas.requests import RecordRequest, RecordTurn
-from slowwave.settings.readers import ReaderSettings
 
 TEXT = "id TEXT PRIMARY KEY, {}, time_created INTEGER, time_updated INTEGER, data TEXT"
 TABLES = {
@@ -230,7 +230,7 @@ def test_messages_over_a_bound_are_left_out_and_named(path):
         created = BEGUN + 60_000 * 20
         insert(database, "message", id="m9", session_id="s1", time_created=created, data="x" * 20_000)
         insert(database, "message", id="n1", session_id="s1", time_created=created, data="{")
-    reading = read_path(path, bounds=ReaderSettings(line_bytes=10_000))
+    reading = read_path(path, bounds=Bounds(line_bytes=10_000))
     assert reading.skipped["line over its bound"] == 1
     assert reading.skipped["unreadable message"] == 1
     assert [told for _, told in reading.counts.excesses] == [
@@ -241,7 +241,7 @@ def test_messages_over_a_bound_are_left_out_and_named(path):
 def test_the_parts_of_a_message_have_a_bound_together_and_those_over_it_are_counted(path):
     with closing(opened(path)) as database:
         say(database, "m8", "user", *(f"{number} {'kiln ' * 500}" for number in range(9)), minute=30)
-    reading = read_path(path, bounds=ReaderSettings(line_bytes=10_000))
+    reading = read_path(path, bounds=Bounds(line_bytes=10_000))
     assert reading.skipped["part of a message over its bound"] == 6
     (said,) = reading.turns.filter(reading.turns["content"].str.starts_with("0 kiln"))["content"]
     assert "2 kiln" in said

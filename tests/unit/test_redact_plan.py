@@ -26,7 +26,7 @@ literals = words.filter(lambda text: "[" not in text)
 
 
 def plan_of(**given: object) -> RedactPlan:
-    return RedactPlan(rules_id="r", shortest=4, **given)
+    return RedactPlan(rules_id="r", **given)
 
 
 def learned(plan: RedactPlan, kind: str, payload: dict[str, object]) -> dict[str, object]:
@@ -107,7 +107,7 @@ def test_the_secrets_of_a_text_are_known_with_their_kinds() -> None:
     ],
 )
 def test_only_what_no_other_text_says_is_masked_everywhere(secret: str, is_known: bool) -> None:
-    assert is_known_anywhere(secret, shortest=7, proof_shortest=12) is is_known
+    assert is_known_anywhere(secret) is is_known
 
 
 def test_a_known_secret_goes_in_any_case_and_as_a_name_without_signs() -> None:

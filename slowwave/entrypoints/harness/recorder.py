@@ -24,7 +24,6 @@ from slowwave.entrypoints.harness.state import (
 )
 from slowwave.errors import InputError, NotFoundError, SlowwaveError, TransientError
 from slowwave.memory import Memory
-from slowwave.settings.hooks import HookSettings
 
 
 class TakenIn(Protocol):
@@ -37,6 +36,21 @@ class TakenIn(Protocol):
 
 SUFFIXES = frozenset({".jsonl", ".json"})
 """Endings of transcripts; nothing else is read because a payload names it."""
+
+UNCHANGED_SECONDS = 1.0
+"""Seconds that a transcript must be left unchanged before it is taken in: an agent writes a turn in several lines."""
+
+BUSY_SHARE = 0.1
+"""Share of the time that taking in one transcript may take while its conversation goes on; its end never waits."""
+
+TRY_AGAIN_SECONDS, MOST_TRIES = 5.0, 30
+"""Pause until a transcript is tried again, such as while a night writes, and how often one is that fails."""
+
+WAITING_TRANSCRIPTS = 1_000
+"""Transcripts that may wait to be taken in."""
+
+CLOSING_SECONDS = 10.0
+"""Seconds that a server which stops waits for the transcript that it is taking in."""
 
 _log = logging.getLogger("slowwave.server")
 
@@ -58,10 +72,8 @@ class _Broken(Exception):  # noqa: N818 # it is named for what it says of the wo
 class Recorder:
     """The work of one home that waits, and the thread that does it."""
 
-    def __init__(
-        self, memory: Memory, home: Path, settings: HookSettings, *, taken_in: TakenIn | None = None
-    ) -> None:
-        self._memory, self._home, self._settings = memory, home, settings
+    def __init__(self, memory: Memory, home: Path, *, taken_in: TakenIn | None = None) -> None:
+        self._memory, self._home = memory, home
         self._taken_in = taken_in
         self._waiting: dict[str, _Waiting] = {}
         self._rests: dict[str, float] = {}
@@ -81,7 +93,7 @@ class Recorder:
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
-        self._thread.join(self._settings.stop_seconds)
+        self._thread.join(CLOSING_SECONDS)
 
     def accept(self, work: Work) -> None:
         """Promise to do it; it is on disk when this returns.
@@ -90,7 +102,7 @@ class Recorder:
             TransientError: too much waits already, or it cannot be kept.
         """
         with self._changed:
-            if len(self._waiting) >= self._settings.waiting and work.key not in self._waiting:
+            if len(self._waiting) >= WAITING_TRANSCRIPTS and work.key not in self._waiting:
                 raise TransientError("too many transcripts wait to be taken in: try again later")
             self._queue(work)
             self._keep()
@@ -110,7 +122,7 @@ class Recorder:
     def _queue(self, work: Work) -> None:
         before = self._waiting.get(work.key)
         joined = before.work.joined(work) if before else work
-        due = time.monotonic() + self._settings.quiet_seconds
+        due = time.monotonic() + UNCHANGED_SECONDS
         if not joined.ends:
             due = max(due, self._rests.get(work.key, 0.0))
         self._waiting[work.key] = _Waiting(joined, due, _state_of(joined))
@@ -129,7 +141,7 @@ class Recorder:
                     return
             except TransientError as error:  # such as a full disk
                 _log.warning("transcripts wait: %s", error)
-                time.sleep(self._settings.retry_seconds)
+                time.sleep(TRY_AGAIN_SECONDS)
 
     def _take_missed(self) -> None:
         """Queue what missed events leave to do, also those that a killed server had set aside."""
@@ -175,7 +187,7 @@ class Recorder:
         now = time.monotonic()
         with self._changed:
             self._rests = {name: until for name, until in self._rests.items() if until > now}
-            self._rests[key] = now + seconds * (1.0 / self._settings.busy_share - 1.0)
+            self._rests[key] = now + seconds * (1.0 / BUSY_SHARE - 1.0)
 
     def _tried(self, entry: _Waiting) -> _Waiting | None:
         """Do a piece of work as `_done`; an error that nobody foresaw does not end the thread.
@@ -191,26 +203,26 @@ class Recorder:
 
     def _done(self, entry: _Waiting) -> _Waiting | None:
         """Do a piece of work; returns what is left of it for later, if anything."""
-        state, settings = _state_of(entry.work), self._settings
-        if state != entry.state and entry.attempts < settings.attempts:  # it is still being written
-            return self._again(entry, settings.quiet_seconds)
+        state = _state_of(entry.work)
+        if state != entry.state and entry.attempts < MOST_TRIES:  # it is still being written
+            return self._again(entry, UNCHANGED_SECONDS)
         began = time.monotonic()
         try:
             if state is not None:
                 self._memory.ingest([str(entry.work.transcript_path)], are_found=True)
                 self._rest(entry.work.key, time.monotonic() - began)
             if _state_of(entry.work) != state:
-                return self._again(entry, settings.quiet_seconds)
+                return self._again(entry, UNCHANGED_SECONDS)
             self._memory.settle(entry.work.session_id, reads_answers=True, is_over=entry.work.ends)
             if self._taken_in is not None:
                 self._taken_in(is_over=entry.work.ends)
         except (InputError, NotFoundError) as error:  # nothing that could be taken in
             _log.warning("a transcript of %s was left out: %s", entry.work.harness, type(error).__name__)
         except SlowwaveError as error:
-            if not isinstance(error, TransientError) and entry.attempts >= settings.attempts:
+            if not isinstance(error, TransientError) and entry.attempts >= MOST_TRIES:
                 _log.error("a transcript of %s was given up: %s", entry.work.harness, type(error).__name__)
                 return None
-            return self._again(entry, settings.retry_seconds)
+            return self._again(entry, TRY_AGAIN_SECONDS)
         return None
 
     def _again(self, entry: _Waiting, seconds: float) -> _Waiting:

@@ -86,7 +86,7 @@ async def _recording(app: FastAPI) -> AsyncIterator[None]:
     settings = app.state.settings
     lanes: Lanes = app.state.lanes
     learner = learner_of(lanes.memory, lanes.runs, settings)
-    recorder = Recorder(lanes.memory, settings.home.resolve(), settings.hooks, taken_in=learner.taken_in)
+    recorder = Recorder(lanes.memory, settings.home.resolve(), taken_in=learner.taken_in)
     recorder.start()
     learner.start()
     app.state.learner = learner

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from slowwave.errors import InputError
-from slowwave.ingest.counts import BLANK, DEFAULTS, LONG_LINE
+from slowwave.ingest.bounds import DEFAULTS, Bounds
+from slowwave.ingest.counts import BLANK, LONG_LINE
 from slowwave.ingest.files import Input, input_of, shown_path
 from slowwave.ingest.formats import (
     auto_memory,
@@ -26,7 +27,6 @@ from slowwave.ingest.formats.archive import start_of
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.lines import first_line_of, json_records, json_value
 from slowwave.ingest.turns import RawMessage, Reading, source_of, to_parts, whole
-from slowwave.settings.readers import ReaderSettings
 
 FORMATS: Final = (
     claude_code.FORMAT,
@@ -48,12 +48,12 @@ FORMATS: Final = (
 """In the order in which they are tried, and in which their places are listed."""
 
 
-def read_path(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Reading:
+def read_path(path: Path, *, bounds: Bounds = DEFAULTS) -> Reading:
     """Turns of one file as a whole, as `read_parts` has them in parts."""
     return whole(read_parts(path, bounds=bounds))
 
 
-def read_parts(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Iterator[Reading]:
+def read_parts(path: Path, *, bounds: Bounds = DEFAULTS) -> Iterator[Reading]:
     """Turns of one file in parts of a bounded size.
 
     Raises:
@@ -74,7 +74,7 @@ def read_parts(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Iterator[Rea
     )
 
 
-def find_format(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Format:
+def find_format(path: Path, *, bounds: Bounds = DEFAULTS) -> Format:
     """The form of a file.
 
     Raises:

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from slowwave.errors import InputError
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.files import BLOCK_BYTES, blocks_of, open_bytes, shown_path
-from slowwave.settings.readers import ReaderSettings
 
 _BOM: Final = b"\xef\xbb\xbf"
 _ARCHIVES: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -37,7 +37,7 @@ _IN_LONG_RECORD: Final = 0xFFFFFFFF
 """The size in the plain record that says: see the long one."""
 
 
-def start_of(path: Path, *, bounds: ReaderSettings) -> tuple[bytes, bool]:
+def start_of(path: Path, *, bounds: Bounds) -> tuple[bytes, bool]:
     """The first bytes of an export's text that are not blank, and whether they are from an archive.
 
     Raises:
@@ -51,7 +51,7 @@ def start_of(path: Path, *, bounds: ReaderSettings) -> tuple[bytes, bool]:
         return next(filter(None, pieces), b""), is_archive
 
 
-def _texts(path: Path, bounds: ReaderSettings) -> Iterator[tuple[int, bytes]]:
+def _texts(path: Path, bounds: Bounds) -> Iterator[tuple[int, bytes]]:
     """The bytes of an export's JSON texts, each block with the number of its text, in the order of their names."""
     with open_bytes(path, bounds) as (file, size):
         if file.peek(len(_ARCHIVES[0])).startswith(_ARCHIVES):
@@ -61,7 +61,7 @@ def _texts(path: Path, bounds: ReaderSettings) -> Iterator[tuple[int, bytes]]:
 
 
 def _members_blocks(
-    path: Path, file: BufferedReader, size: int, bounds: ReaderSettings
+    path: Path, file: BufferedReader, size: int, bounds: Bounds
 ) -> Iterator[tuple[int, bytes]]:
     with _archive_errors(path):
         _refuse_large_directory(path, file, size)
@@ -82,7 +82,7 @@ def _archive_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _members(path: Path, archive: ZipFile, bounds: ReaderSettings) -> list[ZipInfo]:
+def _members(path: Path, archive: ZipFile, bounds: Bounds) -> list[ZipInfo]:
     named = [member for member in archive.infolist() if _CONVERSATIONS.fullmatch(member.filename)]
     if not named:
         raise InputError(
@@ -92,8 +92,7 @@ def _members(path: Path, archive: ZipFile, bounds: ReaderSettings) -> list[ZipIn
     size = sum(member.file_size for member in named)
     if size > bounds.file_bytes:
         raise InputError(
-            f"{shown_path(path)} has {size:,} bytes unpacked and is not read: readers.file_bytes allows "
-            f"{bounds.file_bytes:,}."
+            f"{shown_path(path)} has {size:,} bytes unpacked and is not read: a file may have {bounds.file_bytes:,}."
         )
     return sorted(named, key=lambda member: (len(member.filename), member.filename))
 
@@ -127,12 +126,12 @@ class Element(NamedTuple):
     is_ended: bool
 
 
-def elements_of(path: Path, *, bounds: ReaderSettings, most: int) -> Iterator[Element]:
+def elements_of(path: Path, *, bounds: Bounds, most: int) -> Iterator[Element]:
     """The objects of the arrays of an export, numbered through all of its texts; see `split`.
 
     Raises:
         NotFoundError: There is no such file.
-        InputError: It cannot be read, holds no conversations, or has more than `readers.file_bytes` unpacked.
+        InputError: It cannot be read, holds no conversations, or has more than `file_bytes` unpacked.
     """
     number = 0
     for _, blocks in groupby(_texts(path, bounds), key=itemgetter(0)):

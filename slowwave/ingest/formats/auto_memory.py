@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from slowwave.errors import InputError, NotFoundError
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import Counts
 from slowwave.ingest.fields import object_of
 from slowwave.ingest.files import Input, file_time, path_text
@@ -26,7 +27,6 @@ from slowwave.ingest.lines import json_value, lines_of
 from slowwave.ingest.turns import RawMessage
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.moments import unknown_until
-from slowwave.settings.readers import ReaderSettings
 
 KINDS: Final = ("user", "feedback", "project", "reference")
 
@@ -97,7 +97,7 @@ FORMAT: Final = Format(
 )
 
 
-def _cwd(project: Path, bounds: ReaderSettings) -> str | None:
+def _cwd(project: Path, bounds: Bounds) -> str | None:
     """The folder whose path names a project's folder, by the sessions in it; null where none of them names it."""
     sessions = sorted(path for path in project.glob("*.jsonl") if path.is_file())
     for path in islice(sessions, _SESSIONS):

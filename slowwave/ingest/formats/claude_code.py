@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import UNSPOKEN, Counts
 from slowwave.ingest.fields import Fields, id_of, list_of, object_of, questions_in, text_of, time_of
 from slowwave.ingest.files import Input, file_time
 from slowwave.ingest.formats.row import Format, Place
 from slowwave.ingest.lines import json_records
 from slowwave.ingest.turns import SPOKEN, RawMessage, Role
-from slowwave.settings.readers import ReaderSettings
 
 CLAUDE_PROJECTS: Final = (
     "$CLAUDE_CONFIG_DIR/projects",
@@ -106,7 +106,7 @@ class _Session:
     A message may grow until it is handed on: then only numbers of its texts are kept, to know repetitions by.
     """
 
-    def __init__(self, bounds: ReaderSettings) -> None:
+    def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
         self._messages: list[_Message] = []
         self._latest: dict[tuple[str, str], _Message] = {}

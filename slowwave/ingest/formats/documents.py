@@ -122,7 +122,7 @@ def _read_text(file: Input) -> tuple[str, bool]:
         )
     if size > len(raw):
         file.counts.parts[CUT_DOCUMENT] += 1
-        allowed = f"readers.document_bytes allows {file.bounds.document_bytes:,}"
+        allowed = f"a document may have {file.bounds.document_bytes:,}"
         excess = f"has {size:,} bytes, and what comes after about {len(raw):,} is left out: {allowed}"
         file.counts.exceed(CUT_DOCUMENT, excess)
     text = clean_text(text).replace("\r\n", "\n").replace("\r", "\n")

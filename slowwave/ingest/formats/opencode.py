@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slowwave.errors import InputError
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import LATE_LINE, LONG_LINE, UNSPOKEN
 from slowwave.ingest.fields import Fields, id_of, list_of, object_of, parse_time, questions_in, text_of
 from slowwave.ingest.files import DATABASE_SUFFIX, Input, file_time, open_bytes, shown_path, wal_of
 from slowwave.ingest.formats.row import Format, Place
 from slowwave.ingest.lines import json_object, json_value
 from slowwave.ingest.turns import SPOKEN, RawMessage
-from slowwave.settings.readers import ReaderSettings
 
 _TABLES: Final = ("session", "message", "part", "session_v2", "session_message")
 _MOST_LABEL: Final = 10_000
@@ -178,7 +178,7 @@ def _of_database(file: Input) -> Iterator[_Message]:
         sessions, parts_query = _sessions(database, tables, file.path), _parts_query(database, tables)
         for number, row in enumerate(_rows(database, tables), start=1):
             if number > bounds.file_lines:
-                allowed = f"readers.file_lines allows {bounds.file_lines:,}"
+                allowed = f"a transcript may have {bounds.file_lines:,}"
                 _skip(file, LATE_LINE, f"the messages from {number:,} on are left out: {allowed}")
                 return
             data, size = _data_of(database, row, bounds)
@@ -199,7 +199,7 @@ def _of_database(file: Input) -> Iterator[_Message]:
             yield _Message(session, row.native_id, role, created, parts)
 
 
-def _allowed(bounds: ReaderSettings) -> str:
+def _allowed(bounds: Bounds) -> str:
     return f"readers.line_bytes allows {bounds.line_bytes:,}"
 
 
@@ -209,7 +209,7 @@ def _skip(file: Input, reason: str, excess: str) -> None:
 
 
 @contextmanager
-def _opened(path: Path, bounds: ReaderSettings) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path, bounds: Bounds) -> Iterator[sqlite3.Connection]:
     """The database, read-only. Without a write-ahead log it is opened as one that nobody changes."""
     with open_bytes(path, bounds) as (file, _):
         head = file.read(100)
@@ -268,7 +268,7 @@ def _rows(database: sqlite3.Connection, tables: set[str]) -> Iterator[_Row]:
             yield _Row(table, number, str(native_id), str(session_id), named, made)
 
 
-def _data_of(database: sqlite3.Connection, row: _Row, bounds: ReaderSettings) -> tuple[object, int]:
+def _data_of(database: sqlite3.Connection, row: _Row, bounds: Bounds) -> tuple[object, int]:
     """The data of a message, null where it is too long, and its size in characters."""
     query = f"SELECT CASE WHEN length(data) <= ? THEN data END, length(data) FROM {row.table} WHERE rowid = ?"  # noqa: S608
     data, size = database.execute(query, (bounds.line_bytes, row.number)).fetchone() or (None, 0)
@@ -276,7 +276,7 @@ def _data_of(database: sqlite3.Connection, row: _Row, bounds: ReaderSettings) ->
 
 
 def _parts(
-    database: sqlite3.Connection, native_id: str, fields: Fields, query: str, bounds: ReaderSettings
+    database: sqlite3.Connection, native_id: str, fields: Fields, query: str, bounds: Bounds
 ) -> tuple[list[object], int]:
     """The parts of a message, and how many are over its bound: its own text or content, else its rows of `part`."""
     if isinstance(text := fields.get("text"), str):

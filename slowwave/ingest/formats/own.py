@@ -19,6 +19,7 @@ import polars as pl
 from pandera.errors import SchemaErrors
 
 from slowwave.errors import InputError
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.fences import strip_injected
 from slowwave.ingest.fields import LONGEST_LABEL, Fields, object_of, parse_time
 from slowwave.ingest.files import Input, shown_path
@@ -31,7 +32,6 @@ from slowwave.schemas.identity import content_hash
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.tables import KEYS, TABLES, TIMESTAMP, Dtype, frame_schema
 from slowwave.schemas.text_columns import text_columns
-from slowwave.settings.readers import ReaderSettings
 
 VERSION: Final = 1
 HEADER: Final = "slowwave_export"
@@ -176,7 +176,7 @@ def _skip(file: Input, line: int, kind: str) -> None:
     file.counts.skip(UNUSABLE, excess=excess)
 
 
-def _refuse_cut(path: Path, bounds: ReaderSettings) -> None:
+def _refuse_cut(path: Path, bounds: Bounds) -> None:
     """Refuse a file with fewer lines than its header counts, before anything of it is taken in."""
     lines = (line for line in lines_of(path, bounds) if line.data is None or line.text)
     header = next(lines, None)

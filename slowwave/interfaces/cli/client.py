@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -137,6 +138,7 @@ def _refusal(reply: client.Reply) -> RefusedError:
         told = "; ".join(f"{_option(one['field'])}: {one['problem']}" for one in fields) or problem["detail"]
     except (ValueError, KeyError, TypeError, AttributeError):
         told = f"the server of this home answered with status {reply.status}"
+    told = re.sub(r"\bnew_project\b", "--new-project", told)
     code = reply.headers.get(EXIT, "")
     return RefusedError(
         told, int(code) if code.isdecimal() else OWN_BUG if reply.status >= BROKEN else UNUSABLE

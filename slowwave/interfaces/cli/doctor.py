@@ -14,7 +14,7 @@ import httpx
 import polars as pl
 from pydantic import Field
 
-from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
+from flows.running import Place, check_server, place_of
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
@@ -54,12 +54,12 @@ def examine(path: str | None) -> list[Check]:
     try:
         home = open_home(path)
     except SlowwaveError as error:
-        return [*checks, _row("settings", False, str(error)), *_prefect()]
+        return [*checks, _row("settings", False, str(error)), *_prefect(None)]
     checks += [_row("settings", True, f"home is {home.root.resolve()}"), *former_home_checks(home)]
     checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home), *project_checks(home)]
     checks += [_row(*found) for found in check_llm(home.settings.llm)]
     checks += [_row(*found) for found in check_embedder(home.settings.embedding)]
-    return [*checks, *_agents(path, server_checks(home)), *_prefect()]
+    return [*checks, *_agents(path, server_checks(home)), *_prefect(place_of(path))]
 
 
 def is_broken(checks: list[Check]) -> bool:
@@ -254,7 +254,7 @@ def _agents(path: str | None, server: list[Check]) -> list[Check]:
     return [*server, *told]
 
 
-def _prefect() -> list[Check]:
+def _prefect(place: Place | None) -> list[Check]:
     """Prefect and its server, imported in a process of their own: that costs seconds and may break anyhow."""
     try:
         done = subprocess.run(  # noqa: S603 - this interpreter and a constant
@@ -270,7 +270,8 @@ def _prefect() -> list[Check]:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         found = f"cannot be imported ({last[:200]}). Install requirements.lock again."
         return [_row("prefect", False, found)]
-    address = api_address()
-    unset = (True, "PREFECT_API_URL is not set: `slowwave run` starts a temporary one")
-    server = unset if address is None else check_server(address)
-    return [_row("prefect", True, f"version {done.stdout.split()[-1]}"), _row("prefect server", *server)]
+    version = _row("prefect", True, f"version {done.stdout.split()[-1]}")
+    if place is None:
+        return [version]
+    server = (True, place.line) if place.api is None else check_server(place.api)
+    return [version, _row("prefect server", *server)]

@@ -20,6 +20,8 @@ FLOWS = (
     "learn", "nightly", "rebuild", "reembed", "redact", "rederive", "evaluate",
 )  # fmt: skip
 WITH_SOURCES = ("ingest", "nightly")
+OWN_REPORTS = ("rederive", "evaluate")
+"""Flows that always run in this process: what they return is no report of a stage."""
 
 FOUND = 1
 """Exit code of `ingest --dry-run` where a named file holds secrets."""
@@ -115,12 +117,29 @@ def run(flow: str, *, home: str | None, as_json: bool, **given: Any) -> None:
     runs; else it runs in this process.
     """
     parameters = _parameters(flow, **given)
-    from flows.running import run_flow
     from slowwave.interfaces.cli.local import progress_bars, show_result, stopping_in_order
 
     with stopping_in_order(), progress_bars():
-        report = run_flow(flow, home, parameters, say=lambda text: output.remark([text]))
+        report = _report(flow, home, parameters)
     show_result(report, as_json=as_json)
+
+
+def _report(flow: Any, home: str | None, parameters: dict[str, Any]) -> Any:
+    """Run a flow; stderr says where it runs, and what a derivation will cost before it is made."""
+    from flows.running import place_of, run_flow, run_plain
+
+    if flow in OWN_REPORTS:
+        if (
+            flow == "rederive"
+            and parameters.keys() <= {"action"}
+            and parameters.get("action", "derive") == "derive"
+        ):
+            estimate = run_plain("rederive", home, {"dry_run": True}).estimate
+            output.remark([estimate.line] if estimate is not None else [])
+        return run_plain(flow, home, parameters)
+    place = place_of(home)
+    output.remark([place.line])
+    return run_flow(flow, home, parameters, api=place.api)
 
 
 @click.command()

@@ -48,13 +48,8 @@ def _rendered(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
 
 def as_text(found: Any, view: View, status: int) -> Response:
     """An answer as a terminal of this view shows it."""
-    try:
-        from slowwave.interfaces.rendering.answers import (
-            blocks_of,  # with Rich, which a server may never need
-        )
-        from slowwave.interfaces.rendering.text import terminal
-    except ModuleNotFoundError:  # until there is a renderer of every answer
-        return PlainTextResponse(found.model_dump_json(indent=2) + "\n", status)
+    from slowwave.interfaces.rendering.answers import blocks_of  # with Rich, which a server may never need
+    from slowwave.interfaces.rendering.text import terminal
 
     text, notes = terminal(blocks_of(found, view), view)
     return PlainTextResponse(text, status, {NOTES: _encoded(notes)})

@@ -5,7 +5,7 @@ Importing this imports neither the MCP SDK, which takes two seconds, nor Prefect
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib import metadata
@@ -24,6 +24,7 @@ from slowwave.errors import SlowwaveError
 from slowwave.interfaces.http import mcp_mount
 from slowwave.interfaces.http.accept import Rendered
 from slowwave.interfaces.http.lanes import Lanes
+from slowwave.interfaces.http.nightly import keep_nights
 from slowwave.interfaces.http.problems import DESCRIBED, add_problems
 from slowwave.interfaces.http.routes import flows, health, read, record, write
 from slowwave.interfaces.http.security import Activity, Guard, Place
@@ -32,7 +33,7 @@ from slowwave.settings.tree import Settings
 
 ROUTERS = (read.router, write.router, record.router, flows.router, hooks.router)
 
-ALIASES = {
+ALIASES: dict[str, Callable[..., Any]] = {
     "/context/assemble": read.assemble,
     "/consolidate": flows.consolidate,
     "/memory/consolidate": flows.consolidate,
@@ -75,10 +76,13 @@ class Companion(Protocol):
         ...
 
 
-def create_app(memory: Memory, *, settings: Settings, key: str | None = None) -> FastAPI:
+def create_app(
+    memory: Memory, *, settings: Settings, key: str | None = None, nightly: bool = False
+) -> FastAPI:
     """The server of one home's memory, which it closes when it ends; over TCP every request needs the key.
 
-    Without a key only the home's own socket, or this process, may lead to it.
+    Without a key only the home's own socket, or this process, may lead to it. With `nightly` it starts the night each
+    day at the setting `night.at`.
     """
     app = FastAPI(
         title="Slowwave",
@@ -92,9 +96,9 @@ def create_app(memory: Memory, *, settings: Settings, key: str | None = None) ->
     home = settings.home.resolve()
     state: Any = app.state
     state.lanes, state.settings, state.place = Lanes(memory, home), settings, Place(home)
-    state.settings_file, state.is_warm = health.settings_file(home), False
-    state.activity, state.companions = Activity(), []
+    state.is_warm, state.activity, state.companions = False, Activity(), []
     state.print, state.leave = "", None  # of a server in a process of its own: `serve.py`
+    state.is_nightly = nightly
     state.mcp = mcp_mount.McpMount(app)
     _add_routes(app)
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=BODY_BYTES)
@@ -132,7 +136,10 @@ _aliases = _named_otherwise()
 @asynccontextmanager
 async def _living(app: FastAPI) -> AsyncIterator[None]:
     state: Any = app.state
-    background = [asyncio.create_task(one) for one in (_warm(state), _flush(state), _leave_when_idle(state))]
+    work = [_warm(state), _flush(state), _leave_when_idle(state)]
+    if state.is_nightly:
+        work.append(keep_nights(state.lanes.runs, state.settings.home.resolve(), at=state.settings.night.at))
+    background = [asyncio.create_task(one) for one in work]
     try:
         yield
     finally:

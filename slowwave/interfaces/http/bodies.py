@@ -13,7 +13,6 @@ from slowwave.schemas.refusals import CLEAN, Frozen, Request, Switch, Text
 from slowwave.schemas.requests import (
     ConfirmRequest,
     CorrectRequest,
-    EraseRequest,
     ForgetRequest,
     PageRequest,
     Project,
@@ -27,11 +26,10 @@ if TYPE_CHECKING:
     ConfirmBody: TypeAlias = Request
     CorrectBody: TypeAlias = Request
     ResolveBody: TypeAlias = Request
-    EraseBody: TypeAlias = Request
 else:
 
     def _without(model: type[Request], name: str, field: str) -> type[Request]:
-        """A request without the id, which stands in the address."""
+        """A request without the id, which the address has."""
         kept = {key: (one.annotation, one) for key, one in model.model_fields.items() if key != field}
         return create_model(name, __base__=Request, __doc__=model.__doc__, **kept)
 
@@ -39,17 +37,16 @@ else:
     ConfirmBody = _without(ConfirmRequest, "ConfirmBody", "cell_id")
     CorrectBody = _without(CorrectRequest, "CorrectBody", "cell_id")
     ResolveBody = _without(ResolveRequest, "ResolveBody", "contradiction_id")
-    EraseBody = create_model(
-        "EraseBody", __base__=Request, dry_run=(bool, EraseRequest.model_fields["dry_run"])
-    )
 
 Id = Annotated[
-    str,
-    Path(
-        pattern=r"^[0-9A-Za-z_-]{6,64}$",
-        description="An id, or its first 6 or more characters.",
-    ),
+    str, Path(pattern=r"^[0-9A-Za-z_-]{6,64}$", description="An id, or its first 6 or more characters.")
 ]
+
+
+class EraseBody(Request):
+    """What to erase is in the address."""
+
+    dry_run: Switch = Field(default=False, description="Show what would change, and change nothing.")
 
 
 class Within(Request):
@@ -86,7 +83,7 @@ class Signals(Request):
 
 
 class AssembleBody(ContextRequest):
-    """A request for context: the budget and the signals may also stand as `budget` and in `signals`."""
+    """A request for context: the budget and the signals may also be given as `budget` and in `signals`."""
 
     budget: int | None = Field(default=None, ge=1, description="The same as `budget_tokens`.")
     signals: Signals | None = Field(default=None, description="The same as the fields of these names.")
@@ -111,17 +108,8 @@ class AssembleBody(ContextRequest):
         return found
 
 
-class TierTokens(Frozen):
-    """Tokens of each tier: critical, relevant, background, index."""
-
-    tier1: int
-    tier2: int
-    tier3: int
-    tier4: int
-
-
 class AssembledLine(ContextLine):
-    """A line of the context, with the tier in which it stands."""
+    """A line of the context, with its tier."""
 
     tier: TierName
 
@@ -132,8 +120,8 @@ class Assembled(Frozen):
     context: str
     token_count: int = Field(ge=0, description="Tokens of `context`, fence and headings included.")
     budget_tokens: int
-    tiers: TierTokens
-    lines: list[AssembledLine] = Field(description="The lines of `context` with what they rest on.")
+    tiers: dict[str, int] = Field(description="Tokens of each tier: `tier1` is critical, `tier4` the index.")
+    lines: list[AssembledLine] = Field(description="The lines of `context` with their sources.")
     activity: Activity
     small: bool
     notes: list[str]
@@ -141,12 +129,11 @@ class Assembled(Frozen):
 
 def assembled(found: Context) -> Assembled:
     """A context as the API gives it."""
-    tokens = [tier.tokens for tier in found.tiers]
     return Assembled(
         context=found.text,
         token_count=found.tokens,
         budget_tokens=found.budget_tokens,
-        tiers=TierTokens(tier1=tokens[0], tier2=tokens[1], tier3=tokens[2], tier4=tokens[3]),
+        tiers={f"tier{number}": tier.tokens for number, tier in enumerate(found.tiers, start=1)},
         lines=[AssembledLine(**dict(line), tier=tier.name) for tier in found.tiers for line in tier.lines],
         activity=found.activity,
         small=found.small,
@@ -165,8 +152,10 @@ class PageOf(BaseModel, Generic[Entry]):
     total: int = Field(ge=0, description="Entries on all pages.")
 
 
-def page_of(found: Sequence[Entry], key: Callable[[Entry], str], asked: PageRequest) -> PageOf[Entry]:
-    """A page of a list that is at hand whole, after the entry that the cursor names.
+def page_of(
+    kind: type[PageOf[Entry]], found: Sequence[Entry], key: Callable[[Entry], str], asked: PageRequest
+) -> PageOf[Entry]:
+    """A page of a list that is there as a whole, after the entry that the cursor names.
 
     Raises:
         InputError: nothing in the list has that cursor any more.
@@ -177,7 +166,7 @@ def page_of(found: Sequence[Entry], key: Callable[[Entry], str], asked: PageRequ
     start = ids.index(asked.cursor) + 1 if asked.cursor else 0
     end = start + asked.limit
     cursor = ids[end - 1] if end < len(found) else ""
-    return PageOf(entries=list(found[start:end]), next_cursor=cursor, total=len(found))
+    return kind(entries=list(found[start:end]), next_cursor=cursor, total=len(found))
 
 
 class CoreMemory(Frozen):

@@ -1,7 +1,6 @@
 """MCP at `/mcp`, whose SDK takes two seconds to import: it is mounted with the first request that wants it."""
 
 import asyncio
-from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -26,6 +25,7 @@ class McpMount:
         if self._served is None:
             self._served = asyncio.get_running_loop().create_future()
             self._task = asyncio.create_task(self._serve(self._served))
+            self._task.add_done_callback(self._pass_on)
         answer = await asyncio.shield(self._served)
         await answer(scope, receive, send)
 
@@ -33,20 +33,20 @@ class McpMount:
         """End the sessions."""
         if self._task is not None:
             self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def _serve(self, served: "asyncio.Future[ASGIApp]") -> None:
-        try:
-            mount = await run_sync(_imported)
-            async with AsyncExitStack() as stack:
-                served.set_result(await stack.enter_async_context(mount(self._app)))
-                await asyncio.Event().wait()
-        except Exception as error:
-            if served.done():
-                raise
-            self._served = None  # the next request tries again
-            served.set_exception(error)
+        mount = await run_sync(_imported)
+        async with mount(self._app) as answer:
+            served.set_result(answer)
+            await asyncio.Event().wait()
+
+    def _pass_on(self, task: "asyncio.Task[None]") -> None:
+        """Hand an error to the requests that wait; the next request tries again."""
+        served, self._served = self._served, None
+        error = None if task.cancelled() else task.exception()
+        if served is not None and not served.done():
+            served.set_exception(error or asyncio.CancelledError())
 
 
 def _imported() -> Any:

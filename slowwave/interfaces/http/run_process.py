@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from slowwave.entrypoints.prefect_ui.runs import Parameters, Report, run_plain, run_under_prefect
+from flows.running import Parameters, Report, place_of, run_flow
 from slowwave.errors import SlowwaveError
 from slowwave.interfaces.http.runs import NICENESS, Ended, Failure, Started, note
 
@@ -38,10 +38,8 @@ def _report(home: Path, started: Started) -> Report:
         parameters["sources"] = started.sources
     if started.force:
         parameters["force"] = True
-    if started.where == "process":
-        return run_plain(started.flow, str(home), parameters)
-    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO")  # for the run's page: nobody reads what it prints
-    return run_under_prefect(started.flow, str(home), parameters, tags=("slowwave", started.run_id))
+    api = place_of(str(home)).api if started.where == "prefect" else None
+    return run_flow(started.flow, str(home), parameters, api=api, tags=("slowwave", started.run_id))
 
 
 if __name__ == "__main__":

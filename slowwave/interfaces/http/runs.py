@@ -5,8 +5,8 @@
     home/server/runs/<run_id>.done.json    its report, or its error
 
 A run continues when the server stops, and the next server finds it again. A process that was killed leaves its run as
-`lost`. Where `PREFECT_API_URL` names a Prefect server, the process runs the flow through it: the run is on its pages
-too, tagged with its id, and can be cancelled there. It needs no deployment and no worker.
+`lost`. Where `PREFECT_API_URL` names a Prefect server, or `slowwave ui` runs, the process runs the flow there: the run
+is on its pages too, tagged with its id, and can be cancelled there.
 """
 
 import os
@@ -22,7 +22,7 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field, ValidationError
 
-from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
+from flows.running import WITH_SOURCES, FlowName, place_of
 from slowwave.errors import BusyError, InputError, NotFoundError, TransientError
 from slowwave.interfaces.http.address import SINGLE
 from slowwave.schemas.report import NightReport, StageReport
@@ -55,7 +55,7 @@ class Started(BaseModel):
     run_id: str
     flow: FlowName
     where: Literal["process", "prefect"] = Field(
-        description="`prefect`: through the Prefect server of PREFECT_API_URL; else in a process beside the server."
+        description="`prefect`: on the Prefect server of PREFECT_API_URL or `slowwave ui`; else by the process alone."
     )
     dry_run: bool | None = Field(
         default=None, description="As it was asked for; null for the flow's default."
@@ -114,7 +114,7 @@ class FlowRuns:
             asked = Started(
                 run_id=run_id or uuid4().hex,
                 flow=flow,
-                where="prefect" if os.environ.get("PREFECT_API_URL", "").strip() else "process",
+                where="prefect" if place_of(str(self._home)).api else "process",
                 dry_run=dry_run,
                 force=force,
                 sources=list(sources),

@@ -34,6 +34,10 @@ _access = logging.getLogger("slowwave.access")
 _log = logging.getLogger("slowwave.server")
 
 
+class FailedError(Exception):
+    """A request met an unforeseen error, which is answered and logged: uvicorn logs this one, without stored text."""
+
+
 class Place:
     """The folder of a home as its server knows it; another folder may appear under the same path.
 
@@ -117,6 +121,7 @@ class Guard:
             _log.error("request %s failed: %s\n%s", scope["slowwave.request_id"], type(error).__name__, place)
             if not answer.status:
                 await problem(scope, 500, "the server's log says where it happened")(scope, receive, answer)
+            raise FailedError(scope["slowwave.request_id"]) from None
         finally:
             took = (time.monotonic() - started) * 1_000
             route = getattr(scope.get("route"), "path", "") or "(no route)"

@@ -48,6 +48,21 @@ STOP_SECONDS = 20
 SWITCH_SECONDS = 0.001
 """How long a thread computes while others wait: a short request waits less behind a long one."""
 
+UNIT = """\
+[Unit]
+Description=Slowwave
+
+[Service]
+ExecStart={command}
+Restart=on-failure
+RestartSec=5
+TimeoutStopSec=60
+NoNewPrivileges=yes
+
+[Install]
+WantedBy=default.target
+"""
+
 LAST_SECONDS = 0.05
 """Seconds for the requests of clients that connected before the socket was gone: a write is never left unread."""
 
@@ -70,7 +85,19 @@ def serve(home: str | None, *, port: int | None = None, nightly: bool = False) -
         sockets = [stack.enter_context(closing(free_port(folder, port)))]
         if client.has_sockets():
             sockets.append(stack.enter_context(listening(client.socket_path(folder))))
-        _run(folder, sockets, key=own_key(folder))
+        _run(folder, sockets, key=own_key(folder), nightly=nightly)
+
+
+def unit(home: str | None) -> str:
+    """A systemd unit that keeps a server of this home running, with this Python."""
+    words = [sys.executable, "-m", "slowwave", "serve", "--home", str(home_folder(home).resolve())]
+    return UNIT.format(command=" ".join(map(_quoted, words)))
+
+
+def _quoted(word: str) -> str:
+    """A word as systemd reads it back, with its own signs spelled out."""
+    spelled = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{spelled}"' if any(sign in word for sign in " \t'\"\\;") else spelled
 
 
 def serve_on_demand(folder: Path) -> None:
@@ -182,13 +209,13 @@ def _prepare() -> None:
         signal.signal(ending, lambda *_: sys.exit(0))
 
 
-def _run(folder: Path, sockets: list[socket.socket], *, key: str | None) -> None:
+def _run(folder: Path, sockets: list[socket.socket], *, key: str | None, nightly: bool = False) -> None:
     own_print = client.fingerprint(folder)  # before the program's files are read: they may change meanwhile
     from slowwave.interfaces.http.app import create_app
     from slowwave.memory import Memory
     from slowwave.settings.tree import load_settings
 
-    app = create_app(Memory(folder), settings=load_settings(folder), key=key)
+    app = create_app(Memory(folder), settings=load_settings(folder), key=key, nightly=nightly)
     server = Server(configured(app), folder=folder)
     app.state.print = own_print
     app.state.leave = None if key else server.leave

@@ -50,7 +50,9 @@ from slowwave.schemas.search import (
 
 Render: TypeAlias = Callable[[Any, View], list[Block]]
 
-SEVERAL_PROJECTS: Final = "Found in several projects: name one (on the command line `--project .`) to stay in it."
+SEVERAL_PROJECTS: Final = (
+    "Found in several projects: name one (on the command line `--project .`) to stay in it."
+)
 
 NOTHING: Final = "Nothing in memory answers that."
 

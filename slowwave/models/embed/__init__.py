@@ -1,4 +1,4 @@
-"""Text to vectors: one small protocol, three ways behind it, and none at all.
+"""Text to vectors: one small protocol, four ways behind it, and none at all.
 
 Vectors are L2-normalised; what could not be embedded is a row of NaN with its reason, never a made-up vector. A server
 that is away or unconfigured is an error, not a row: an outage must not be stored as a property of a text. The libraries

@@ -23,6 +23,9 @@ Raises:
     ServerError: the server failed; `is_about_text` where other texts, or fewer, may pass.
 """
 
+Cut = Callable[[str, int], int]
+"""The position at which a text has so many tokens, or its length."""
+
 PROBE_TEXT = "memory"
 """A text that no model refuses."""
 
@@ -37,6 +40,9 @@ MAX_TOKENS = 1_500
 
 _MAX_HALVINGS = 3
 
+BATCH_SIZE = 64
+"""Texts a request: a server on a CPU must answer within `embedding.timeout_seconds`."""
+
 
 @dataclass(frozen=True)
 class BatchEmbedder(Embedder):
@@ -44,6 +50,7 @@ class BatchEmbedder(Embedder):
 
     settings: EmbeddingSettings
     ask: Ask = field(repr=False)
+    cut_at: Cut = field(repr=False)
 
     def embed_documents(self, texts: Sequence[str]) -> Embedded:
         """As `Embedder`."""
@@ -59,21 +66,40 @@ class BatchEmbedder(Embedder):
             texts,
             ask=lambda batch: self.ask([prefix + text for text in batch]),
             dims=self.dims,
-            batch_size=self.settings.batch_size,
+            batch_size=BATCH_SIZE,
             max_tokens=max(limit - len(PIECE.findall(prefix)), 1),
+            cut_at=self.cut_at,
         )
 
 
+def piece_cut(text: str, max_tokens: int) -> int:
+    """The position at which a text has `max_tokens` tokens, counted by `PIECE`, or its length.
+
+    Code and tables come near one token a character, so four characters a token would be too few.
+    """
+    if len(text) <= max_tokens:
+        return len(text)
+    for count, piece in enumerate(PIECE.finditer(text), start=1):
+        if count > max_tokens:
+            return piece.start()
+    return len(text)
+
+
 def batch_embedder(
-    provider: str, model: str, settings: EmbeddingSettings, profile: Profile, ask: Ask
+    provider: str,
+    model: str,
+    settings: EmbeddingSettings,
+    profile: Profile,
+    ask: Ask,
+    cut_at: Cut = piece_cut,
 ) -> BatchEmbedder:
     """The embedder of a provider's model; its noise is guessed until a fit measures it."""
     embedder_id = embedder_id_of(provider, model, profile)
-    return BatchEmbedder(embedder_id, profile, guessed_relevance(profile), settings, ask)
+    return BatchEmbedder(embedder_id, profile, guessed_relevance(profile), settings, ask, cut_at)
 
 
 def embed_in_batches(
-    texts: Sequence[str], *, ask: Ask, dims: int, batch_size: int, max_tokens: int
+    texts: Sequence[str], *, ask: Ask, dims: int, batch_size: int, max_tokens: int, cut_at: Cut = piece_cut
 ) -> Embedded:
     """All texts in batches; a batch that fails is halved until the text that fails stands alone.
 
@@ -81,7 +107,7 @@ def embed_in_batches(
     """
     # half a character cannot be sent
     whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-    sent = [text[: _cut_at(text, max_tokens)] for text in whole]
+    sent = [text[: cut_at(text, max_tokens)] for text in whole]
     least = [math.ceil(len(text) / 2**_MAX_HALVINGS) for text in sent]
     vectors = np.full((len(texts), dims), np.nan, dtype=np.float32)
     failures = {at: "there is no text" for at, text in enumerate(sent) if not text.strip()}
@@ -104,19 +130,6 @@ def embed_in_batches(
     unit, empty = unit_rows(vectors)
     told = {int(at): failures.get(int(at), "the model knows nothing in this text") for at in empty}
     return Embedded(unit, told, sum(len(cut) < len(text) for cut, text in zip(sent, whole, strict=True)))
-
-
-def _cut_at(text: str, max_tokens: int) -> int:
-    """The position at which a text has `max_tokens` tokens, counted by `PIECE`, or its length.
-
-    Code and tables come near one token a character, so four characters a token would be too few.
-    """
-    if len(text) <= max_tokens:
-        return len(text)
-    for count, piece in enumerate(PIECE.finditer(text), start=1):
-        if count > max_tokens:
-            return piece.start()
-    return len(text)
 
 
 def _check_about_text(failure: ServerError, ask: Ask) -> None:

@@ -1,6 +1,7 @@
 """The choice of an embedder: the one that the settings name, or the best that is there."""
 
 from slowwave.errors import ConfigError, SlowwaveError
+from slowwave.models.embed.onnx import open_onnx
 from slowwave.models.embed.profiles import plain_name
 from slowwave.models.embed.protocol import Embedder
 from slowwave.models.embed.servers import ollama_names, open_ollama, open_openai
@@ -16,18 +17,22 @@ def open_embedder(
 ) -> tuple[Embedder | None, str]:
     """The embedder that the settings ask for, and a sentence that says which one it is and why.
 
-    `auto` takes Ollama if it answers within `PROBE_SECONDS` and has the model, else WordLlama, else none.
+    `auto` takes the model in `folder` if one is named, else Ollama if it answers within `PROBE_SECONDS` and has the
+    model, else WordLlama, else none.
     None means: full-text search, and topics by the names that a model gives alone.
 
     Raises:
         TransientError: the named server is away.
-        ConfigError: the named server lacks the model or a key, or the dimensions differ from the profile's.
+        ConfigError: the named server lacks the model or a key, the named folder is no model's, or the dimensions
+            differ from the profile's.
     """
     if settings.provider == "none":
         return None, "No embedder, as the settings say: full-text search only."
-    named = {"wordllama": open_wordllama, "openai": open_openai, "ollama": open_ollama}
+    named = {"wordllama": open_wordllama, "onnx": open_onnx, "openai": open_openai, "ollama": open_ollama}
     if settings.provider in named:
         return _told(named[settings.provider](settings), "as the settings say")
+    if settings.folder is not None:
+        return _told(open_onnx(settings), f"embedding.folder names {settings.folder}")
     try:
         names = ollama_names(settings, PROBE_SECONDS)
     except SlowwaveError:

@@ -60,7 +60,7 @@ def cell(reader: Reader, cell_id: str, *, now: datetime) -> CellDetail:
     usage = store.by_key("cell_usage", [whole])
     counts = usage.row(0, named=True) if usage.height else {}
     strength = store.by_key("cells", [whole]).join(usage, on="cell_id")
-    left = strength.select(effective_confidence(now=now, settings=reader.settings.decay))
+    left = strength.select(effective_confidence(now=now))
     core = store.by_key("core", [whole], ["cell_id", "line_rank"])
     contradictions = store.find([side_by_side([whole])])[0]
     evidence, missing = quotes_of(store, reader.settings.owner, row)

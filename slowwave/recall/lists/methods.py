@@ -1,9 +1,12 @@
-"""The lists of `Memory`."""
+"""The lists and frames of `Memory`."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TypeVar, Unpack
 
-from slowwave.recall.lists import cells, others
+import polars as pl
+
+from slowwave.recall.lists import cells, frames, others
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import CellStatus
 from slowwave.schemas.lists import CellDetail, CellPage, EntitiesPage, EpisodePage, Page, TopicPage
@@ -15,7 +18,7 @@ AnyPage = TypeVar("AnyPage", bound=Page)
 
 
 class Lists:
-    """The methods of `Memory` that list what there is, a page at a time, and show one memory whole."""
+    """The methods of `Memory` that list what there is, by the page or as a frame, and show one memory whole."""
 
     _reader: Reader
 
@@ -58,6 +61,25 @@ class Lists:
     def topics(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> TopicPage:
         """A page of the topics, largest first, also of those without a summary yet (`ProjectPageRequest`)."""
         return self._noted(others.topics(self._reader, request_of(ProjectPageRequest, locals())), project)
+
+    def frame(
+        self,
+        table: str,
+        *,
+        columns: Sequence[str] | None = None,
+        where: pl.Expr | None = None,
+        project: str | None = None,
+    ) -> pl.DataFrame:
+        """The rows of a table that you may see, typed as `docs/tables.md` lists it, in the order of their key.
+
+        `where` is a Polars expression over the table's columns. It is computed on your rows alone, so that no condition
+        reaches or measures anybody else's.
+
+        Raises:
+            InputError: no such table or column (the message names those there are), or `where` does not fit them.
+            NotFoundError: there is no memory yet, or an older version made the store and nothing rebuilt it yet.
+        """
+        return frames.frame(self._reader.within(project), table, columns, where)
 
     def _noted(self, page: AnyPage, project: str | None) -> AnyPage:
         return page.model_copy(update={"notes": self._reader.notes(project)})

@@ -6,7 +6,6 @@ from slowwave.schemas.results.found import (
     Fading,
     ForgottenCell,
     FoundSource,
-    Replacement,
     SecretPlace,
     TopicSummary,
 )
@@ -28,7 +27,6 @@ __all__ = [
     "Quote",
     "Recorded",
     "Remembered",
-    "Replacement",
     "Resolved",
     "SecretPlace",
     "Side",

@@ -47,14 +47,6 @@ class TopicSummary(Frozen):
     project_id: str
 
 
-class Replacement(Frozen):
-    """A memory that no longer holds, and the one that took its place."""
-
-    old: str
-    new: str
-    timeline: str | None = Field(description="The values of its subject in order, where there is a timeline.")
-
-
 class FoundSource(Frozen):
     """A place of a coding agent on this machine that holds something to read."""
 

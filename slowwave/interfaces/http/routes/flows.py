@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
-from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
+from flows.running import WITH_SOURCES, FlowName
 from slowwave.interfaces.http.accept import Rendered
 from slowwave.interfaces.http.bodies import PageOf, page_of
 from slowwave.interfaces.http.lanes import Ask
@@ -97,7 +97,7 @@ async def start(flow: FlowName, asked: RunBody, ask: Ask) -> FlowRun:
 async def runs(asked: Annotated[PageRequest, Query()], ask: Ask) -> PageOf[FlowRun]:
     """Runs of flows that this server started, newest first; also those of before its last start."""
     found = await ask.read(ask.runs.runs)
-    return page_of(found, lambda one: one.run_id, asked)
+    return page_of(PageOf[FlowRun], found, lambda one: one.run_id, asked)
 
 
 @router.get("/runs/{run_id}")

@@ -93,14 +93,14 @@ async def explanation(cell_id: Id, ask: Ask) -> Explanation:
 async def contradictions(asked: Annotated[DisputesAsked, Query()], ask: Ask) -> PageOf[Dispute]:
     """List open contradictions with both memories, newest first."""
     found = await ask.read(ask.memory.contradictions, has_resolved=asked.has_resolved)
-    return page_of(found, lambda one: one.contradiction_id, asked)
+    return page_of(PageOf[Dispute], found, lambda one: one.contradiction_id, asked)
 
 
 @router.get("/weak")
 async def weak(asked: Annotated[FadingAsked, Query()], ask: Ask) -> PageOf[Fading]:
     """List the memories that the next nights will archive unless they are used, soonest first."""
     found = await ask.read(ask.memory.weak, asked.days)
-    return page_of(found, lambda one: one.cell_id, asked)
+    return page_of(PageOf[Fading], found, lambda one: one.cell_id, asked)
 
 
 @router.get("/archived")
@@ -131,7 +131,7 @@ async def episodes(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> E
 async def quarantine(asked: Annotated[PageRequest, Query()], ask: Ask) -> PageOf[QuarantinedChunk]:
     """List work for which the model gave no usable answer, with the reason, oldest first."""
     found = await ask.read(ask.memory.quarantine)
-    return page_of(found, lambda one: one.chunk_id, asked)
+    return page_of(PageOf[QuarantinedChunk], found, lambda one: one.chunk_id, asked)
 
 
 @router.get("/stats")

@@ -1,0 +1,108 @@
+"""Other ways to find the turns that answer a question: each list of the fusion alone, all but one, plain hybrid search.
+
+Everything is computed from one frame, `found`: `question_index`, `turn_id` and for each list of the fusion
+`<name>_rank`, `<name>_value` and `<name>_share` (`slowwave/recall/turns.py`). A list's share does not depend on the
+other lists, so the answer without a list is the same frame without its share.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from slowwave.measure import recall_table, turns_for
+from slowwave.recall.reader import Reader
+from slowwave.recall.turns import FoundTurns
+from slowwave.schemas.questions import Question
+
+RANK_CONSTANT: Final = 60
+"""k of the plain hybrid baseline: Cormack, Clarke and Buettcher, 2009."""
+
+OF_DIALOGUE: Final = ("answer", "asking", "speaker")
+"""Parts of a score that reorder what the lists found, and find nothing themselves."""
+
+BASELINES: Final = {"turn": "full text only", "vector": "vectors only"}
+"""The lists of plain hybrid search, and what each is alone."""
+
+_SCORED: Final = {"turn_id": pl.String, "fused_score": pl.Float64}
+
+
+def find(reader: Reader, questions: Sequence[Question]) -> pl.DataFrame:
+    """The turns that every list of the fusion finds for each question: `found`; none where there is no store yet."""
+    parts = [pl.DataFrame(schema={"question_index": pl.Int64, **_SCORED})]
+    if reader.store is None:
+        return parts[0]
+    for place, question in enumerate(questions):
+        turns = as_frame(turns_for(reader, reader.store, question))
+        parts.append(turns.with_columns(question_index=pl.lit(place, dtype=pl.Int64)))
+    return pl.concat(parts, how="diagonal")
+
+
+def as_frame(found: FoundTurns) -> pl.DataFrame:
+    """`turn_id`, `fused_score` and for each list `<name>_rank`, `<name>_value` and `<name>_share`; null without."""
+    frame = pl.DataFrame({"turn_id": list(found.scores), "fused_score": list(found.scores.values())}, _SCORED)
+    for name, shares in found.shares.items():
+        values = found.values.get(name, shares)
+        part = pl.DataFrame(
+            {
+                "turn_id": list(shares),
+                f"{name}_value": [values[key] for key in shares],
+                f"{name}_share": list(shares.values()),
+            },
+            schema={"turn_id": pl.String, f"{name}_value": pl.Float64, f"{name}_share": pl.Float64},
+        ).filter(pl.col(f"{name}_share") != 0.0 if name not in found.values else pl.lit(value=True))
+        ranked = part.sort(f"{name}_value", "turn_id", descending=[True, False])
+        ranked = ranked.with_columns(pl.int_range(1, pl.len() + 1).cast(pl.Int64).alias(f"{name}_rank"))
+        frame = frame.join(ranked, on="turn_id", how="left", maintain_order="left")
+    return frame
+
+
+def list_names(found: pl.DataFrame) -> list[str]:
+    """The lists that found anything."""
+    return [name.removesuffix("_share") for name in found.columns if name.endswith("_share")]
+
+
+def by_shares(found: pl.DataFrame, lists: Sequence[str]) -> pl.DataFrame:
+    """`question_index`, `turn_id` and `rank` (1 is the best, ties by turn id) of the sum of these lists' shares."""
+    return ranked_by(found, lists, [pl.col(f"{name}_share") for name in lists])
+
+
+def ranked_by(found: pl.DataFrame, lists: Sequence[str], shares: list[pl.Expr]) -> pl.DataFrame:
+    """`question_index`, `turn_id` and `rank` of what these lists found, by the sum of `shares`."""
+    if not lists:
+        return pl.DataFrame(schema={"question_index": pl.Int64, "turn_id": pl.String, "rank": pl.Int64})
+    score = pl.sum_horizontal(share.fill_null(0.0) for share in shares)
+    return (
+        found.filter(pl.any_horizontal(pl.col(f"{name}_rank").is_not_null() for name in lists))
+        .select("question_index", "turn_id", score=score)
+        .sort("question_index", "score", "turn_id", descending=[False, True, False])
+        .with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("question_index"))
+        .drop("score")
+    )
+
+
+def by_ranks(found: pl.DataFrame, lists: Sequence[str]) -> pl.DataFrame:
+    """As `by_shares`, of the sum of 1 / (`RANK_CONSTANT` + rank): plain hybrid search."""
+    return ranked_by(found, lists, [1.0 / (RANK_CONSTANT + pl.col(f"{name}_rank")) for name in lists])
+
+
+def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
+    """Recall of all questions by other ways: `group`, `way`, `question_count` and `recall_at_<k>`.
+
+    Groups are `baseline` (one scale of full text, vectors, both fused by rank), `alone` (each list) and `without` (the
+    whole but that list). A way whose list is not there is left out.
+    """
+    there = list_names(found)
+    plain = [name for name in BASELINES if name in there]
+    ways = {("baseline", BASELINES[name]): by_shares(found, [name]) for name in plain}
+    if len(plain) == len(BASELINES):
+        ways["baseline", "plain hybrid"] = by_ranks(found, plain)
+    ways |= {("alone", name): by_shares(found, [name]) for name in there if name not in OF_DIALOGUE}
+    ways |= {("without", name): by_shares(found, [one for one in there if one != name]) for name in there}
+    parts = [
+        recall_table(placed, wanted)
+        .head(1)
+        .select(pl.lit(group).alias("group"), pl.lit(way).alias("way"), pl.exclude("category"))
+        for (group, way), placed in ways.items()
+    ]
+    return pl.concat(parts) if parts else pl.DataFrame(schema={"group": pl.String, "way": pl.String})

@@ -1,1 +1,0 @@
-"""Prefect's page with a worker and all deployments."""
