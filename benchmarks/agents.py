@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.agents_programs import AGENTS, Program  # noqa: E402
 from benchmarks.environment import hide_settings  # noqa: E402
 from benchmarks.scripted_models import ANSWER, Asked, ScriptedModel  # noqa: E402
+from slowwave.interfaces.hooks.settings_files import is_own  # noqa: E402
 
 OPTIONS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
 TOLD = "From now on I want tests run with pytest -x before a commit."
@@ -155,14 +157,16 @@ def story(name: str, path: str, folder: Path) -> Story:
         seen |= work_alone(agent, memory, model)
         memory.run("disconnect", name)
         after = files_of(agent.home)
-        changed = [path for path, text in before.items() if after.get(path) != text]
+        changed = [
+            path for path, text in before.items() if values(path, after.get(path, b"")) != values(path, text)
+        ]
         left = [
             str(path)
             for path, text in after.items()
-            if b"slowwave.entrypoints" in text or path.stem == "slowwave"
+            if is_own(text.decode(errors="replace")) or path.stem == "slowwave"
         ]
         seen["nothing is left after disconnect"] = told(not left) + (f" ({', '.join(left)})" if left else "")
-        seen["settings as they were, byte for byte"] = told(not changed) + (
+        seen["settings have the values that they had"] = told(not changed) + (
             f" ({', '.join(map(str, changed))})" if changed else ""
         )
     return seen
@@ -190,6 +194,15 @@ def files_of(person: Path) -> dict[Path, bytes]:
         for path in person.glob(place)
     ]
     return {path.relative_to(person): path.read_bytes() for path in sorted(found)}
+
+
+def values(path: Path, data: bytes) -> object:
+    """The values of a settings file: agents write them anew with another layout."""
+    text = data.decode(errors="replace")
+    try:
+        return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except ValueError:
+        return text
 
 
 def told(is_so: bool) -> str:

@@ -6,6 +6,7 @@ in milliseconds and as a ratio to the bare interpreter beside it. `benchmarks/RE
 """
 
 import argparse
+import hashlib
 import json
 import os
 import statistics
@@ -24,25 +25,27 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.environment import hide_settings  # noqa: E402
 from benchmarks.invented_store import TOPIC_CELLS, build, draw_world  # noqa: E402
 from benchmarks.latency import questions  # noqa: E402
+from slowwave.interfaces import client  # noqa: E402
 
-PROGRAM = ROOT / "slowwave" / "entrypoints" / "harness" / "hook.py"
-BARE = [sys.executable, "-I", "-c", "pass"]
+PROGRAM = ROOT / "slowwave" / "interfaces" / "hooks" / "hook.py"
+BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 DIMS = 32
 START_SECONDS = 120
 SETTINGS = '[embedding]\nprovider = "none"\n'
 WARM_UP = 3
+REST_SECONDS = 3.0
+"""For a server that was started in vain to end."""
 
 
 @contextmanager
 def server(home: Path) -> Iterator[None]:
     """The server of a home, in a process of its own."""
-    words = [sys.executable, "-m", "slowwave", "serve", "--home", str(home)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-    ) as process:
+    process = client.start_server(home.resolve())
+    if process is None:
+        raise SystemExit("hooks need Unix sockets")
+    with process:
         deadline = time.monotonic() + START_SECONDS
-        while not (home / "server" / "address.json").exists():
+        while not is_ready(home):
             if process.poll() is not None or time.monotonic() > deadline:
                 raise SystemExit("the server did not start")
             time.sleep(0.1)
@@ -50,6 +53,12 @@ def server(home: Path) -> Iterator[None]:
             yield
         finally:
             process.terminate()
+
+
+def is_ready(home: Path) -> bool:
+    """Return whether the server of a home answers questions."""
+    reply = client.ask(home.resolve(), "GET", "/health/ready", may_start=False)
+    return reply is not None and reply.status == 200
 
 
 def run(words: Sequence[str], payload: bytes = b"") -> tuple[float, bytes]:
@@ -61,17 +70,30 @@ def run(words: Sequence[str], payload: bytes = b"") -> tuple[float, bytes]:
 
 def hook(home: Path) -> list[str]:
     """The hook program at a prompt."""
-    return [sys.executable, "-I", str(PROGRAM), "claude-code", "UserPromptSubmit", "--home", str(home)]
+    return [sys.executable, "-I", "-S", str(PROGRAM), "claude-code", "UserPromptSubmit", "--home", str(home)]
+
+
+def start_asleep(home: Path) -> float:
+    """Milliseconds of the hook at a start in a home whose server sleeps, with a kept opening; no server can start."""
+    page = home / "cache" / "opening" / hashlib.sha256(b"/x").hexdigest()[:24]
+    page.parent.mkdir(parents=True)
+    page.write_text('"/x"\n<slowwave-memory>\nThe kiln is hot.\n</slowwave-memory>', encoding="utf-8")
+    (home / "slowwave.toml").write_text("[", encoding="utf-8")
+    words = [word.replace("UserPromptSubmit", "SessionStart") for word in hook(home)]
+    took, answer = run(words, b'{"session_id": "s", "cwd": "/x"}')
+    if b"kiln" not in answer:
+        raise SystemExit("the kept opening was not printed")
+    time.sleep(REST_SECONDS)
+    return took
 
 
 def measure(folder: Path, *, cells: int, rounds: int) -> dict[str, Any]:
     """The figures of one size."""
-    alone, home = folder / "alone", folder / "served"
-    alone.mkdir()
+    home = folder / "served"
     build(home, cells=cells, turns=cells, dims=DIMS)
     (home / "slowwave.toml").write_text(SETTINGS, encoding="utf-8")
     asked, _ = questions(draw_world(max(cells // TOPIC_CELLS, 1), DIMS), cells, rounds + WARM_UP)
-    took: dict[str, list[float]] = {"bare": [], "alone": [], "served": []}
+    took: dict[str, list[float]] = {"bare": [], "asleep": [], "served": []}
     told = 0
     with server(home):
         for place, prompt in enumerate(asked):
@@ -83,18 +105,16 @@ def measure(folder: Path, *, cells: int, rounds: int) -> dict[str, Any]:
             }
             payload = json.dumps(given).encode()
             bare, _ = run(BARE)
-            without, _ = run(hook(alone), payload)
+            without = 0.0 if place % 10 else start_asleep(folder / f"asleep-{place}")
             with_server, answer = run(hook(home), payload)
             if place >= WARM_UP:
                 told += bool(answer)
-                for name, value in (("bare", bare), ("alone", without), ("served", with_server)):
-                    took[name].append(value)
-    missed = home / "hooks" / "missed.jsonl"
+                for name, value in (("bare", bare), ("asleep", without), ("served", with_server)):
+                    took[name] += [value] * (value > 0)
     return {
         "cells": cells,
         "rounds": rounds,
         "answered": told,
-        "missed": len(missed.read_text().splitlines()) // 2 if missed.exists() else 0,
         **{name: figures(values, took["bare"]) for name, values in took.items()},
         "cores": os.cpu_count(),
     }
@@ -102,7 +122,7 @@ def measure(folder: Path, *, cells: int, rounds: int) -> dict[str, Any]:
 
 def figures(values: Sequence[float], bare: Sequence[float]) -> dict[str, float]:
     """Median and 95th percentile in milliseconds, and the median ratio to the bare interpreter of the same round."""
-    ratios = [value / other for value, other in zip(values, bare, strict=True)]
+    ratios = [value / other for value, other in zip(values, bare, strict=False)]
     return {
         "p50_ms": round(statistics.median(values), 1),
         "p95_ms": round(statistics.quantiles(values, n=20)[-1], 1),
@@ -112,10 +132,10 @@ def figures(values: Sequence[float], bare: Sequence[float]) -> dict[str, float]:
 
 def text_of(found: dict[str, Any]) -> str:
     """The figures as text."""
-    names = {"bare": "python -I -c pass", "alone": "hook without a server", "served": "hook at a prompt"}
+    names = {"bare": "python -I -S -c pass", "asleep": "start, server asleep", "served": "hook at a prompt"}
     lines = [
         f"{found['cells']:,} memories, {found['rounds']} rounds, {found['answered']} prompts got memory, "
-        f"{found['missed']} found no server in time, {found['cores']} cores"
+        f"{found['cores']} cores"
     ]
     for name, title in names.items():
         one = found[name]

@@ -21,6 +21,7 @@ from slowwave.home.citations import Citations
 from slowwave.home.core_file import core_page
 from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
+from slowwave.ingest.discover import discover
 from slowwave.recall.answers import settle_by_answers
 from slowwave.recall.archived import find_forgotten
 from slowwave.recall.assemble import assemble
@@ -33,7 +34,6 @@ from slowwave.recall.timeline import timeline
 from slowwave.recording.folding import Folding
 from slowwave.recording.ingest import ingest
 from slowwave.recording.record import Recorder
-from slowwave.recording.watch import Sources
 from slowwave.rewrite import erase
 from slowwave.schemas.choices import ExportFormat
 from slowwave.schemas.context import Activity, Context, ContextRequest
@@ -54,6 +54,7 @@ from slowwave.schemas.results import (
     Explanation,
     Fading,
     ForgottenCell,
+    FoundSource,
     QuarantinedChunk,
     Recorded,
     Stats,
@@ -76,7 +77,7 @@ CLOSE_SECONDS = 20.0
 """Longest time that closing takes; what is not found by then is folded by the next writer."""
 
 
-class Memory(Lists, Edits, Sources):
+class Memory(Lists, Edits):
     """The memory of one home folder, kept warm. Threads may share it; each process opens its own.
 
     Its owner is the one that the home's settings name (`owner`). Every memory that `search` or `context` returns
@@ -222,6 +223,14 @@ class Memory(Lists, Edits, Sources):
         paths = [str(source) for source in sources]
         clock = partial(moment_of, moment)
         return self._seen(ingest(self._home, paths, dry_run=dry_run, are_found=are_found, clock=clock))
+
+    def discover(self, sources: Sequence[str | Path] | None = None) -> list[FoundSource]:
+        """The places of coding agents on this machine that hold something to read, or those named; reads none.
+
+        Raises:
+            NotFoundError: a named path does not exist.
+        """
+        return discover(self._home.settings.readers, sources)
 
     def export(
         self,

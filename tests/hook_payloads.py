@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema
 
 FOLDER = Path(__file__).parent / "hooks"
-PROGRAM = Path(__file__).parents[1] / "slowwave" / "entrypoints" / "harness" / "hook.py"
+PROGRAM = Path(__file__).parents[1] / "slowwave" / "interfaces" / "hooks" / "hook.py"
 
 EVENTS = {
     "claude-code": {
@@ -115,7 +115,7 @@ def check_output(harness: str, event: str, told: str) -> str:
 
 def call(home: Path, harness: str, event: str, given: bytes | Any) -> str:
     """Call the hook program as a harness does; it must exit with 0 and say nothing on stderr."""
-    words = [sys.executable, "-I", str(PROGRAM), harness, event, "--home", str(home)]
+    words = [sys.executable, "-I", "-S", str(PROGRAM), harness, event, "--home", str(home)]
     data = given if isinstance(given, bytes) else json.dumps(given).encode()
     done = subprocess.run(words, input=data, capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -13,7 +13,9 @@
     |-- redacted.json        the rules by which the texts were last redacted
     |-- erased.key           the secret behind the digests that keep erased texts out
     |-- rederived/           a derivation beside the memory, a home of its own, until it is switched to or dropped
+    |-- cache/opening/       what a conversation in a folder is told at its start, for when no server runs
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
+    |-- hooks/               agents that are connected, and what waits of their transcripts
     |-- editing/             a memory's text while `slowwave correct` has it open
     |-- named-homes           homes of earlier versions that were named to the user, a path a line
     |-- run.lock             the lease of the one run that is at work

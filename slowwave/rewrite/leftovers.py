@@ -39,6 +39,9 @@ def clean(
     return {
         "answers": _remove(sorted(home.cache_path.parent.glob(f"{home.cache_path.name}*"))),
         "shown": _remove(_naming(home.root / SHOWN_FOLDER, ids)),
+        "openings kept for a server that sleeps": _remove(
+            sorted((home.root / "cache" / "opening").glob("*"))
+        ),
         "texts in an editor": _remove(_quoting(home.root / "editing", texts)),
         "core file": int(write_core(work)),
         "run reports": _remove(_quoting(home.root / "server" / "runs", texts)),

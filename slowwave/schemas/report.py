@@ -46,22 +46,6 @@ class StageReport(BaseModel):
         return sum(self.counts.values())
 
 
-class WatchReport(BaseModel):
-    """A watch that has ended, in numbers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    seconds: float
-    followed_count: int = Field(description="Files that it followed at its end.")
-    taken_count: int = Field(description="Times that a file was taken in because it was new or had changed.")
-    turn_count: int = Field(description="Turns that came in.")
-    cut_count: int = Field(description="Times that a file became shorter.")
-    gone_count: int = Field(description="Files that went away; what was said in them is kept.")
-    waiting_count: int = Field(description="Files that changed and were not taken in any more.")
-    rejected: dict[str, int] = Field(default_factory=dict, description="What was left out, by reason.")
-    notes: list[str] = Field(default_factory=list)
-
-
 class Forgetting(BaseModel):
     """Archived memories and how many of them came back: how often forgetting was wrong."""
 

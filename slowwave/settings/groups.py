@@ -255,17 +255,15 @@ class EditSettings(Group):
     )
 
 
-class WatchSettings(Group):
-    """Transcripts that are followed as they grow."""
+class HookSettings(Group):
+    """Conversations of coding agents, as a server follows them."""
 
-    with_server: bool = setting(
-        False, "Follow transcripts while `slowwave serve` runs, as `slowwave watch` does; nothing asks then."
-    )
-    sources: tuple[str, ...] = setting(
-        (), "Files and folders that the server follows (default: what coding agents write on this machine)."
-    )
     quiet_minutes: float = setting(
-        10.0, "Minutes without a message after which a conversation counts as ended.", ge=0, le=1440
+        10.0,
+        "Minutes without a message after which a conversation counts as ended and is learned from, where its agent "
+        "says nothing of its end.",
+        ge=0,
+        le=1440,
     )
 
 

@@ -29,6 +29,7 @@ from slowwave.settings.groups import (
     EpisodeSettings,
     ForgetSettings,
     GraphSettings,
+    HookSettings,
     LLMSettings,
     NightSettings,
     PromoteSettings,
@@ -39,7 +40,6 @@ from slowwave.settings.groups import (
     ServerSettings,
     StoreSettings,
     SummarySettings,
-    WatchSettings,
 )
 from slowwave.settings.place import home_folder
 from slowwave.settings.redaction import RedactionSettings
@@ -73,7 +73,7 @@ GONE: Final[Mapping[str, str]] = {
     "summaries": "max_words max_cells whole_tokens",
     "topics": "max_cells group_memories group_topics group_words max_share share_from join_similarity name_weight "
     "crowding group_from",
-    "watch": "poll_seconds settle_seconds longest_wait_seconds most_share compact_ingests",
+    "watch": "with_server sources quiet_minutes poll_seconds settle_seconds longest_wait_seconds most_share compact_ingests",
 }
 """Settings that were dropped, by group: files and environments may still have them, to no effect."""
 
@@ -121,7 +121,6 @@ class Settings(BaseSettings):
     decay: DecaySettings = DecaySettings()
     forget: ForgetSettings = ForgetSettings()
     edits: EditSettings = EditSettings()
-    watch: WatchSettings = WatchSettings()
     promote: PromoteSettings = PromoteSettings()
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()

@@ -59,7 +59,6 @@ HAVE_A_CLOCK = {
     "slowwave/schemas/refusals.py",  # the present moment, where a caller names none
     "slowwave/recall/search.py",  # `search` of a home, for a question that names no moment
     "slowwave/recording/ingest.py",  # how long it took
-    "slowwave/recording/watch.py",  # whether a file has settled
     "slowwave/rewrite/redact_plan.py",  # draws new ids
     "slowwave/store/table_cache.py",  # when a table is read again, unevenly
 }

@@ -98,14 +98,18 @@ class _Letters(Embedder):
         return self.embed_documents(texts)
 '''
 
-EPISODES = '''@click.command()
-@home_option
-@json_option
-def episodes(*, home: str | None, as_json: bool) -> None:
-    """List conversations that were summarized, newest first."""
-    show(home, Question("/v1/episodes", query={"limit": 50}), as_json=as_json)
+NAPS = '''"""`slowwave naps`: a command that the recipes invent."""
+
+from slowwave.entrypoints.commands.options import HomeOption, memory_of
 
 
+def naps(*, home: HomeOption = None) -> None:
+    """Count the nights."""
+    with memory_of(home) as memory:
+        print(memory.naps())
+
+
+COMMANDS = (naps,)
 '''
 
 DREAMS_ROUTE = '''@router.get("/dreams")
@@ -139,6 +143,7 @@ answer = [asked, '"ritual"' in json.dumps(ExtractAnswer.model_json_schema()), "r
         ["ritual", True, True],
         {
             "slowwave/schemas/choices.py": (after('    "workflow",\n', '    "ritual",\n'),),
+            "data/README.md": (after("`pattern`, `workflow`", ", `ritual`"),),
             f"prompts/{EXTRACT_PROMPT.name}": (
                 before("  workflow = ", "  ritual = what a group does again and again\n"),
             ),
@@ -211,40 +216,23 @@ answer = load_settings("home").night.nap_minutes
         """
 from click.testing import CliRunner
 from slowwave.interfaces.cli.program import program
-os.environ["SLOWWAVE_SEARCH__RESIDENT_MINUTES"] = "0"
-ran = CliRunner().invoke(program, ["episodes", "--home", "nowhere", "--json"])
-answer = [ran.exit_code, json.loads(ran.stdout)["total"]]
+ran = CliRunner().invoke(program, ["naps", "--home", "nowhere"])
+answer = [ran.exit_code, ran.stdout.strip()]
 """,
-        [0, 0],
+        [0, "3"],
         {
-            "slowwave/interfaces/cli/questions.py": (
-                before('@click.command()\n@click.option("--all", "has_resolved"', EPISODES),
+            "slowwave/memory.py": (
+                before(
+                    "    def stats(self",
+                    '    def naps(self) -> int:\n        """Nights so far."""\n        return 3\n\n',
+                ),
             ),
-            "slowwave/interfaces/cli/program.py": (after("    questions.timeline,\n", "    questions.episodes,\n"),),
-        },
-    ),
-    Recipe(
-        "A column in `list`",
-        """
-from slowwave.interfaces.rendering.cells import cell_page
-from slowwave.interfaces.rendering.view import View
-from slowwave.recall.lists.cells import COLUMNS
-from slowwave.schemas.lists import CellPage, CellRow
-row = CellRow.model_construct(
-    cell_id="a" * 24, event_time=NOW, cell_type="fact", content="Kiln 2 is on.", status="active", protected=True,
-    project_id="kiln", decay_rate=0.05,
-)
-table = cell_page(CellPage.model_construct(cells=[row], total=1, next_cursor="", notes=[]), View(NOW))[0]
-answer = ["decay_rate" in COLUMNS, table.columns[4], table.rows[0][4]]
-""",
-        [True, "rate", "0.05"],
-        {
-            "slowwave/schemas/lists.py": (before("    salience: float\n", "    decay_rate: float\n"),),
-            "slowwave/interfaces/rendering/cells.py": (
-                after('columns = ["id", "said", "type", "by"', ', "rate"'),
-                before("    if has_status:\n        yield", '    yield f"{cell.decay_rate:.2f}"\n'),
+            "slowwave/entrypoints/cli.py": (
+                ("export, inspect, recall", "export, inspect, naps, recall"),
+                ("*inspect.COMMANDS,", "*inspect.COMMANDS, *naps.COMMANDS,"),
             ),
         },
+        {"slowwave/entrypoints/commands/naps.py": NAPS},
     ),
     Recipe(
         "An HTTP route with its MCP tool",
@@ -312,55 +300,55 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
                 ),
             ),
             "slowwave/settings/groups.py": (
-                ('Literal["auto", "ollama", "openai", "onnx", "wordllama", "none"]',
+                ('Literal["auto", "ollama", "openai", "wordllama", "none"]',
                  'Literal["auto", "ollama", "openai", "wordllama", "letters", "none"]'),
             ),
         },
         {"slowwave/models/embed/letters.py": LETTERS},
     ),
     Recipe(
-        "An agent",
+        "A coding agent",
         """
-import sys
-from slowwave.entrypoints.connecting.agents import Install, Places, advice_of, files_of
-from slowwave.entrypoints.connecting.settings_files import text_with
-from slowwave.entrypoints.connecting.survey import is_found
-there = Places(user=Path("nobody"), project=Path("kiln"), system="linux")
-(settings,) = files_of("zed", "user", there, Install(python="python", hook="hook.py", home="home"))
-written = json.loads(text_with(settings, None))
-answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), advice_of("zed", "user")]
+from slowwave.interfaces.hooks.agents import AGENTS, Places
+from slowwave.interfaces.hooks.connect import is_found
+from slowwave.interfaces.hooks.entries import wanted_of
+from slowwave.interfaces.hooks.settings_files import text_with
+there = Places(Path("nobody"), Path("kiln"), "linux")
+(file,) = wanted_of("zed", "user", there, "home")
+written = json.loads(text_with(file, ""))
+answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), AGENTS["zed"].next_step]
 """,
-        [["command", "args"], False, ["Open Zed again."]],
+        [["command", "args"], False, "open Zed again"],
         {
-            "slowwave/entrypoints/connecting/names.py": (after('"opencode", ', '"zed", '),),
-            "slowwave/entrypoints/connecting/agents.py": (
+            "slowwave/interfaces/hooks/agents.py": (
+                after('"opencode", ', '"zed", '),
                 before(
                     '    "cursor": Agent(',
                     '    "zed": Agent("zed", "{config}/zed", (\n'
-                    '        _File("{config}/zed/settings.json", "", ("context_servers",), server="plain"),\n'
-                    '    ), "Open Zed again."),\n',
+                    '        File("{config}/zed/settings.json", "", ("context_servers",), server=_plain),\n'
+                    '    ), "open Zed again"),\n',
                 ),
             ),
-            "docs/connect.md": (
-                before("| `claude-desktop` |", "| `zed` | `~/.config/zed/settings.json` | none | no | no |\n"),
+            "docs/agents.md": (
+                before("| `claude-desktop` |", "| `zed` | `~/.config/zed/settings.json` | none | no |\n"),
             ),
         },
     ),
     Recipe(
-        "A rule of a stage",
+        "The decay formula",
         """
 from slowwave.lifecycle.retention import days_until, retention, retention_of
-one = retention_of(0.1, 30.0)
+one = retention_of(0.1, 30.0, exponent=0.8)
 frame = pl.select(
-    left=retention(pl.lit(0.1), pl.lit(30.0)), back=days_until(pl.lit(one), pl.lit(0.1))
+    left=retention(pl.lit(0.1), pl.lit(30.0), exponent=0.8), back=days_until(pl.lit(one), pl.lit(0.1), exponent=0.8)
 )
 answer = [round(one, 6), round(frame["left"][0], 6), round(frame["back"][0], 6)]
 """,
         [0.396906, 0.396906, 30.0],
         {
             "slowwave/lifecycle/retention.py": (
-                ("return (-rate * days.pow(EXPONENT)).exp()", "return 1.0 / (1.0 + rate * days.pow(EXPONENT))"),
-                ("return exp(-rate * days**EXPONENT)", "return 1.0 / (1.0 + rate * days**EXPONENT)"),
+                ("return (-rate * days.pow(exponent)).exp()", "return 1.0 / (1.0 + rate * days.pow(exponent))"),
+                ("return exp(-rate * days**exponent)", "return 1.0 / (1.0 + rate * days**exponent)"),
                 ("faded = (-share.log()).clip(lower_bound=0.0)", "faded = (1.0 / share - 1.0).clip(lower_bound=0.0)"),
             )
         },
@@ -421,7 +409,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("data", "docs"):
         (folder / name).mkdir()
-    shutil.copy(ROOT / "docs" / "connect.md", folder / "docs")
+    shutil.copy(ROOT / "docs" / "agents.md", folder / "docs")
     shutil.copy(ROOT / "data" / "README.md", folder / "data")
     for recipe in RECIPES:
         for name, changes in recipe.changes.items():

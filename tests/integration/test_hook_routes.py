@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slowwave.entrypoints.harness.state import Work, hook_state, read_accepted, write_accepted
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.ingest.fences import strip_injected
+from slowwave.interfaces.hooks import follower
+from slowwave.interfaces.hooks.follower import Kept, read_kept
 from slowwave.language.tokens import count_tokens
 from slowwave.memory import Memory
 from tests.examples import at_most
@@ -28,14 +29,6 @@ ASKED = "Which port does the staging database listen on?"
 STYLE = "Mara prefers short answers without apologies."
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _without_pauses() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("slowwave.entrypoints.harness.recorder.UNCHANGED_SECONDS", 0.05)
-        patched.setattr("slowwave.entrypoints.harness.recorder.TRY_AGAIN_SECONDS", 0.2)
-        yield
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hooks") / "home"
@@ -47,6 +40,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module", autouse=True)
+def without_pauses(home: Path) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, seconds in (("SETTLE_SECONDS", 0.05), ("RETRY_SECONDS", 0.2)):
+            patch.setattr(follower, name, seconds)
+        yield
+
+
 @pytest.fixture(scope="module")
 def served(home: Path) -> Iterator[httpx.Client]:
     with serving(home) as client:
@@ -56,7 +57,6 @@ def served(home: Path) -> Iterator[httpx.Client]:
 def post(client: httpx.Client, harness: str, event: str, **given: object) -> str:
     answer = client.post(f"/hooks/{harness}/{event}", json=payload(harness, event, **given))
     assert answer.status_code == (200 if answer.text else 204), answer.text
-    assert answer.headers["x-slowwave-hook"] == "1"
     return check_output(harness, event, answer.text)
 
 
@@ -67,8 +67,12 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+def kept(home: Path) -> Kept:
+    return read_kept(home / "hooks" / "follower.json")
+
+
 def done(home: Path) -> None:
-    until(lambda: read_accepted(home) == [])
+    until(lambda: kept(home).waiting == {})
 
 
 def said(home: Path, session: str) -> list[str]:
@@ -89,7 +93,7 @@ def test_every_documented_payload_is_answered_as_its_harness_reads_it(served, ho
         assert PORT in text
         assert count_tokens([text])[0] <= 500
     done(home)
-    assert harness in hook_state(home).answered_at
+    until(lambda: harness in kept(home).answered)
 
 
 def test_context_that_gemini_puts_before_a_prompt_is_no_part_of_the_question(served):
@@ -280,28 +284,6 @@ def test_no_other_harness_has_it_taken_in_again_either(served, home, tmp_path, f
     assert not any("listens on port" in text or "mem:" in text for text in texts)
 
 
-def test_what_a_hook_missed_is_caught_up_on_with_the_next_one(served, home, tmp_path):
-    transcript = Transcript(tmp_path, "missed")
-    transcript.user("The kiln of the missed hour is number 9.")
-    line = {
-        "at": "2026-11-20T09:00:00Z",
-        "harness": "claude-code",
-        "event": "Stop",
-        "session_id": "missed",
-        "transcript_path": str(transcript.path),
-        "reason": "not running",
-    }
-    (home / "hooks").mkdir(exist_ok=True)
-    (home / "hooks" / "missed.jsonl").write_text(
-        "torn {\n\n" + json.dumps(line) + "\n" + json.dumps({**line, "event": "?"})
-    )
-    assert hook_state(home).missed_count == 2
-    post(served, "claude-code", "UserPromptSubmit", session="other", prompt="hello")
-    until(lambda: said(home, "missed") != [])
-    done(home)
-    assert hook_state(home).missed_count == 0
-
-
 def test_a_conversation_is_told_of_its_own_repository_and_of_the_homes_own_project(served, home, tmp_path):
     for name in ("ferry", "train"):
         for part in ("objects", "refs"):
@@ -355,7 +337,7 @@ def test_while_a_night_writes_a_transcript_waits(served, home, tmp_path):
     with rewriting(open_home(home), patience_seconds=20):  # what the test before recorded may be folded still
         post(served, "claude-code", "Stop", session="waits", transcript=str(transcript.path))
         time.sleep(0.5)
-        assert [work.session_id for work in read_accepted(home)] == ["waits"]
+        assert [*kept(home).waiting.values()] == [{"waits": False}]
     done(home)
     assert said(home, "waits") == ["The shelf of the waiting hour is number 4."]
 
@@ -369,118 +351,6 @@ def test_a_server_that_is_still_loading_shows_nothing_and_counts_nothing_as_show
         loaded.set()
         until(lambda: client.get("/health/ready").status_code == 200)
         assert PORT in post(client, "claude-code", "UserPromptSubmit", session="cold", prompt=ASKED)
-
-
-def test_many_events_of_a_conversation_are_one_piece_of_work(home, tmp_path, monkeypatch):
-    taken, ingest = list[str](), Memory.ingest
-
-    def counted(memory: Memory, sources, **given):
-        taken.extend(sources)
-        return ingest(memory, sources, **given)
-
-    monkeypatch.setattr(Memory, "ingest", counted)
-    monkeypatch.setattr("slowwave.entrypoints.harness.recorder.UNCHANGED_SECONDS", 2.0)
-    transcript = Transcript(tmp_path, "many")
-    transcript.user("The many one is number 6.")
-    with serving(home) as client:
-        for event in ("Stop", "SubagentStop", "PreCompact", "Stop", "SessionEnd"):
-            post(client, "claude-code", event, session="many", transcript=str(transcript.path))
-        assert [work.ends for work in read_accepted(home)] == [True]
-        done(home)
-    assert taken == [str(transcript.path)]
-
-
-def test_what_a_killed_server_had_promised_is_done_by_the_next_one(home, tmp_path):
-    transcript = Transcript(tmp_path, "promised")
-    transcript.user("The promised one is number 8.")
-    promised = Work(harness="codex", session_id="promised", transcript_path=str(transcript.path), ends=False)
-    write_accepted(home, [promised])
-    with serving(home):
-        done(home)
-    assert said(home, "promised") == ["The promised one is number 8."]
-
-
-def test_a_transcript_that_took_long_rests_until_its_conversation_ends(home, tmp_path, monkeypatch):
-    taken = list[float]()
-
-    def slow(memory: Memory, sources, **given):
-        taken.append(time.monotonic())
-        time.sleep(0.1)
-
-    monkeypatch.setattr(Memory, "ingest", slow)
-    monkeypatch.setattr("slowwave.entrypoints.harness.recorder.BUSY_SHARE", 0.0001)
-    transcript = Transcript(tmp_path, "long")
-    transcript.user("It is long.")
-    with serving(home) as client:
-        post(client, "claude-code", "Stop", session="long", transcript=str(transcript.path))
-        done(home)
-        post(client, "claude-code", "Stop", session="long", transcript=str(transcript.path))
-        time.sleep(0.5)
-        assert len(taken) == 1, "it rests"
-        post(client, "claude-code", "SessionEnd", session="long", transcript=str(transcript.path))
-        done(home)
-    assert len(taken) == 2
-
-
-def test_a_transcript_that_grows_while_it_is_taken_in_rests_too(home, tmp_path, monkeypatch):
-    taken, transcript = list[float](), Transcript(tmp_path, "grows")
-
-    def slow(memory: Memory, sources, **given):
-        taken.append(time.monotonic())
-        time.sleep(0.1)
-        transcript.user(f"It has {len(taken)} more.")
-
-    monkeypatch.setattr(Memory, "ingest", slow)
-    monkeypatch.setattr("slowwave.entrypoints.harness.recorder.BUSY_SHARE", 0.0001)
-    transcript.user("It grows.")
-    with serving(home) as client:
-        post(client, "claude-code", "Stop", session="grows", transcript=str(transcript.path))
-        until(lambda: bool(taken))
-        time.sleep(0.7)
-    assert len(taken) == 1
-    write_accepted(home, [])
-
-
-def test_a_folder_that_cannot_be_written_does_not_end_the_thread(home, tmp_path, monkeypatch, caplog):
-    (home / "hooks").mkdir(exist_ok=True)
-    (home / "hooks" / "missed.jsonl").write_text("\n")
-    rename, refused = Path.rename, list[Path]()
-
-    def full(path: Path, target: Path) -> Path:
-        if path.name == "missed.jsonl" and not refused:
-            refused.append(path)
-            raise OSError(28, "No space left on device")
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", full)
-    transcript = Transcript(tmp_path, "room")
-    transcript.user("The room is number 7.")
-    with serving(home) as client:
-        until(lambda: bool(refused))
-        post(client, "claude-code", "Stop", session="room", transcript=str(transcript.path))
-        done(home)
-    assert said(home, "room") == ["The room is number 7."]
-    assert "No space left" in caplog.text
-
-
-def test_a_mistake_in_taking_in_one_transcript_does_not_end_the_others(home, tmp_path, monkeypatch, caplog):
-    ingest = Memory.ingest
-
-    def broken(memory: Memory, sources, **given):
-        if "broken" in sources[0]:
-            raise ZeroDivisionError(STYLE)
-        return ingest(memory, sources, **given)
-
-    monkeypatch.setattr(Memory, "ingest", broken)
-    with serving(home) as client:
-        for name in ("broken", "whole"):
-            transcript = Transcript(tmp_path, name)
-            transcript.user(f"The {name} one is number 3.")
-            post(client, "claude-code", "Stop", session=name, transcript=str(transcript.path))
-        done(home)
-    assert said(home, "whole") == ["The whole one is number 3."]
-    assert "ZeroDivisionError" in caplog.text
-    assert STYLE not in caplog.text
 
 
 KEYS = [

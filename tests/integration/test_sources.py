@@ -1,26 +1,18 @@
 """What coding agents keep on disk, taken in as it grows, is forked, cut, compressed and moved: each turn once."""
 
 import json
-import sqlite3
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from filelock import FileLock
 
 from flows.ingest import ingest
-from slowwave.errors import BusyError, NotFoundError
-from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.ingest.sources import known_places
 from slowwave.interfaces.cli.program import program
 from slowwave.memory import Memory
-from slowwave.schemas.report import UNREADABLE, StageReport, WatchReport
+from slowwave.schemas.report import StageReport
 from slowwave.store import open_store
 from tests.unit.test_readers_codex import FORK, KILN, LEGACY, SPOKEN, at, event, meta, written
 
@@ -33,8 +25,7 @@ def without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("slowwave.recording.watch.SETTLE_SECONDS", 0)
+def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
@@ -112,196 +103,6 @@ def test_an_answer_that_is_written_again_is_one_turn_and_what_was_rewound_later_
     report = run(home, written(tmp_path, *whole, {"$rewindTo": "m2"}, name="session-a.jsonl"))
     assert report.rejected["not a turn: rewound message"] == 2  # both versions
     assert texts_of(home) == ["Which glaze blistered?", "The blue one."]
-
-
-# watch
-
-
-class Steps(threading.Event):
-    """What happens between two looks of a watch, a step each; after the last one the watch ends."""
-
-    def __init__(self, *steps: Callable[[], object]) -> None:
-        super().__init__()
-        self._steps: Iterator[Callable[[], object]] = iter(steps)
-
-    def wait(self, timeout: float | None = None) -> bool:
-        step = next(self._steps, None)
-        if step is not None:
-            step()
-        return step is None
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Path:
-    folder = tmp_path / "sessions"
-    folder.mkdir()
-    return folder
-
-
-def follow(home: Path, folder: Path, *steps: Callable[[], object], **given: object) -> WatchReport:
-    with Memory(home) as memory:
-        return memory.watch([folder], stop=Steps(*steps), **given)  # type: ignore[arg-type]
-
-
-def test_a_watch_takes_each_turn_once_whatever_happens_to_the_files(home, sessions):
-    path, reports = sessions / "a.jsonl", list[StageReport]()
-    fork = [
-        meta(FORK, forked_from_id=KILN),
-        *at(LEGACY, "2026-05-15T10:00:00Z"),
-        event("user_message", "Open it."),
-    ]
-
-    def half_written() -> None:
-        text = json.dumps(LEGACY[10])
-        with path.open("a") as file:
-            file.write(text[:40])
-
-    found = follow(
-        home,
-        sessions,
-        lambda: written(sessions, *LEGACY[:8], name="a.jsonl"),
-        half_written,
-        lambda: written(sessions, *LEGACY, name="a.jsonl"),
-        lambda: None,
-        lambda: written(sessions, *fork, name="b.jsonl"),
-        lambda: written(sessions, *LEGACY[:8], name="a.jsonl"),
-        lambda: packed(path),
-        (sessions / "b.jsonl").unlink,
-        told=reports.append,
-    )
-    assert sorted(texts_of(home)) == sorted([*TEXTS, "Open it."])
-    assert (found.turn_count, found.cut_count, found.gone_count, found.waiting_count) == (5, 1, 2, 0)
-    assert found.followed_count == 1
-    assert [report.counts.get("turn.recorded", 0) for report in reports] == [1, 0, 3, 1, 0, 0]
-    again = follow(home, sessions)
-    assert (again.turn_count, again.taken_count) == (0, 0)
-
-
-def test_a_database_in_use_is_followed(home, sessions):
-    data = json.dumps({"text": "Which glaze blistered?", "time": {"created": 1_780_000_000_000}})
-    with closing(sqlite3.connect(sessions / "opencode.db", isolation_level=None)) as database:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("CREATE TABLE session_message (id, session_id, type, time_created, data)")
-        row = "INSERT INTO session_message VALUES ('m1', 's1', 'user', 1780000000000, ?)"
-        follow(home, sessions, lambda: database.execute(row, (data,)))
-    assert texts_of(home) == ["Which glaze blistered?"]
-
-
-def test_a_file_that_keeps_changing_waits_until_it_has_settled_or_waited_for_long(
-    home, sessions, monkeypatch
-):
-    monkeypatch.setattr("slowwave.recording.watch.SETTLE_SECONDS", 3600)
-    monkeypatch.setattr("slowwave.recording.watch.LONGEST_WAIT_SECONDS", 86400)
-    written(sessions, *LEGACY[:8], name="a.jsonl")
-    found = follow(home, sessions, lambda: written(sessions, *LEGACY, name="a.jsonl"), lambda: None)
-    assert (found.turn_count, found.waiting_count) == (1, 1)
-    monkeypatch.setattr("slowwave.recording.watch.LONGEST_WAIT_SECONDS", 0)
-    found = follow(home, sessions, lambda: written(sessions, *LEGACY[:2], name="b.jsonl"), lambda: None)
-    assert (found.turn_count, found.waiting_count) == (3, 0)
-
-
-def test_what_changes_while_somebody_writes_the_store_waits_and_is_taken_in_then(home, sessions):
-    written(sessions, *LEGACY, name="a.jsonl")
-    begun, ended = threading.Event(), threading.Event()
-
-    def night() -> None:
-        with rewriting(open_home(home)):
-            begun.set()
-            ended.wait(60)
-
-    thread = threading.Thread(target=night)
-    thread.start()
-    begun.wait(60)
-
-    def end() -> None:
-        ended.set()
-        thread.join()
-
-    found = follow(home, sessions, end)
-    assert (found.turn_count, found.waiting_count) == (4, 0)
-    assert any("writing to" in note for note in found.notes)
-
-
-def test_a_file_that_cannot_be_read_is_named_once_and_stops_no_other(home, sessions):
-    (sessions / "a.jsonl").write_text("no json\n")
-    written(sessions, *LEGACY, name="b.jsonl")
-    found = follow(home, sessions, lambda: None, lambda: None)
-    assert found.turn_count == 4
-    assert found.rejected == {UNREADABLE: 1}
-    assert [note for note in found.notes if "a.jsonl" in note]
-
-
-def test_a_long_watch_compacts_the_store(home, sessions, monkeypatch):
-    def fragments() -> int:
-        table = open_store(open_home(home).store_root)._table("turns")
-        return int(table.stats()["fragment_stats"]["num_fragments"])
-
-    said = [(meta(str(number)), event("user_message", "Open it.")) for number in range(11)]
-    *changes, last = [partial(written, sessions, *records, name="a.jsonl") for records in said]
-    follow(home, sessions, *changes)
-    before = fragments()
-    monkeypatch.setattr("slowwave.recording.watch.COMPACT_INGESTS", 1)
-    follow(home, sessions, last)
-    assert fragments() < before
-
-
-def test_ctrl_c_ends_a_watch_with_its_report(home, sessions):
-    def interrupted() -> None:
-        raise KeyboardInterrupt
-
-    written(sessions, *LEGACY, name="a.jsonl")
-    found = follow(home, sessions, interrupted)
-    assert found.turn_count == 4
-    assert "stopped by Ctrl-C; what was committed is kept" in found.notes
-    assert follow(home, sessions).turn_count == 0
-
-
-def test_one_watch_at_a_time_follows_files_into_a_home_and_a_missing_path_is_told(home, sessions):
-    stop, begun = threading.Event(), threading.Event()
-    written(sessions, *LEGACY, name="a.jsonl")
-    with Memory(home) as memory:
-        found = list[WatchReport]()
-        given = {"stop": stop, "told": lambda _: begun.set()}
-        thread = threading.Thread(target=lambda: found.append(memory.watch([sessions], **given)))
-        thread.start()
-        begun.wait(60)
-        with pytest.raises(BusyError, match="another watch"):
-            memory.watch([sessions], stop=stop)
-        stop.set()
-        thread.join()
-        assert found[0].turn_count == 4
-        with pytest.raises(NotFoundError):
-            memory.watch([sessions / "nothing"], stop=stop)
-
-
-def test_the_command_follows_files_until_it_is_interrupted_and_shows_a_report(home, sessions, monkeypatch):
-    def interrupted(*_: object) -> bool:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(threading.Event, "wait", interrupted)
-    written(sessions, *LEGACY, name="a.jsonl")
-    shown = CliRunner().invoke(program, ["ingest", "--follow", str(sessions), "--home", str(home)])
-    assert shown.exit_code == 0, shown.output
-    assert shown.stderr.startswith("Following what you named; Ctrl-C ends it.")
-    assert "4 new messages from 1 files" in shown.stderr
-    assert "4 turns came in; 1 file followed" in shown.stdout
-    found = json.loads(
-        CliRunner()
-        .invoke(program, ["ingest", "--follow", str(sessions), "--json", "--home", str(home)])
-        .stdout
-    )
-    assert (found["turn_count"], found["followed_count"]) == (0, 1)
-    assert (
-        CliRunner()
-        .invoke(program, ["ingest", "--follow", str(sessions / "x"), "--home", str(home)])
-        .exit_code
-        == 66
-    )
-    with FileLock(home / "watch.lock"):
-        refused = CliRunner().invoke(program, ["ingest", "--follow", str(sessions), "--home", str(home)])
-    assert refused.exit_code != 0
-    assert "another watch follows files" in refused.stderr
-    assert "Following" not in refused.stderr
 
 
 # discover

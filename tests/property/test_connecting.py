@@ -7,25 +7,22 @@ from pathlib import Path
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from slowwave.entrypoints.connecting.agents import Install, Places, files_of
-from slowwave.entrypoints.connecting.settings_files import own_entries, text_with, text_without
 from slowwave.errors import InputError
+from slowwave.interfaces.hooks.agents import Places
+from slowwave.interfaces.hooks.entries import wanted_of
+from slowwave.interfaces.hooks.settings_files import _bare, own_entries, text_with, text_without
 from tests.examples import at_most
 
-INSTALL = Install(
-    python="/opt/an env/bin/python",
-    hook="/opt/lib/slowwave/entrypoints/harness/hook.py",
-    home="/home/mära/the home",
-)
-PLACES = Places(user=Path("/home/mara"), project=Path("/home/mara/kittiwake"), system="linux")
+HOME = "/home/mära/the home"
+PLACES = Places(Path("/home/mara"), Path("/home/mara/kittiwake"), "linux")
 FILES = [
     one
-    for harness in ("claude-code", "codex", "gemini", "cursor", "opencode")
+    for agent in ("claude-code", "codex", "gemini", "cursor", "opencode")
     for scope in ("user", "project")
-    for one in files_of(harness, scope, PLACES, INSTALL)
+    for one in wanted_of(agent, scope, PLACES, HOME)
 ]
-JSON_FILES = [one for one in FILES if not one.is_toml and not one.script]
-TOML_FILE = next(one for one in FILES if one.is_toml)
+JSON_FILES = [one for one in FILES if one.path.suffix == ".json"]
+TOML_FILE = next(one for one in FILES if one.path.suffix == ".toml")
 
 WORDS = st.text(max_size=6)
 VALUES = st.recursive(
@@ -70,7 +67,7 @@ def test_json_comes_back_byte_for_byte_and_keeps_what_others_changed_meanwhile(o
     assert text_with(one, after) == after
     assert text_without(one, after, text) == text
     left = text_without(one, json.dumps({**json.loads(after), "theirs": word}), text)
-    assert json.loads(left or "") == {**(document or one.fixed), "theirs": word}
+    assert _bare(json.loads(left or "{}")) == _bare({**(document or one.fixed), "theirs": word})
 
 
 PIECES = st.sampled_from([

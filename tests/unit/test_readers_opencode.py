@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.entrypoints.harness.routes import _moment
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import DEFAULTS, Bounds
 from slowwave.ingest.counts import Counts
@@ -16,6 +15,7 @@ from slowwave.ingest.files import source_hash, state_of
 from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
 from slowwave.ingest.turns import source_of, to_parts, whole
+from slowwave.interfaces.hooks.routes import _moment
 from slowwave.recording.record import _messages
 from slowwave.schemas.requests import RecordRequest, RecordTurn
 

@@ -16,9 +16,8 @@ from slowwave.entrypoints.show.terminal import (
     shown_bytes,
     table,
     tell,
-    tell_notes,
 )
-from slowwave.schemas.report import WatchReport, several
+from slowwave.schemas.report import several
 from slowwave.schemas.results import FoundSource
 
 if TYPE_CHECKING:
@@ -48,24 +47,6 @@ def show_taken(report: "StageReport") -> None:
     turns = report.counts.get("turn.recorded", 0)
     if turns:
         say(f"{several(turns, 'new turn')} from {several(report.counts.get('source.recorded', 0), 'file')}")
-
-
-def show_watch(report: WatchReport) -> None:
-    """Show a watch that has ended."""
-    tell(
-        f"{several(report.turn_count, 'turn')} came in; {several(report.followed_count, 'file')} followed for "
-        f"{report.seconds:.0f} s."
-    )
-    for count, what in (
-        (report.cut_count, "became shorter"),
-        (report.gone_count, "went away; what was said in them is kept"),
-        (report.waiting_count, "changed and wait for the next watch or ingest"),
-    ):
-        if count:
-            tell(f"  {several(count, 'file')} {what}")
-    for reason, count in sorted(report.rejected.items()):
-        tell(f"  {count:,} left out: {flat(reason)}")
-    tell_notes(report.notes)
 
 
 def _short(place: str) -> str:

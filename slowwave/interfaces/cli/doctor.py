@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -18,6 +17,7 @@ from flows.running import Place, check_server, place_of
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
+from slowwave.interfaces.hooks.doctor import agent_rows
 from slowwave.interfaces.http.address import read_address
 from slowwave.interfaces.rendering.blocks import Block, Table, line
 from slowwave.interfaces.rendering.words import size_of
@@ -25,7 +25,7 @@ from slowwave.models.checks import check_llm
 from slowwave.models.embed.choice import check_embedder
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.report import several, several_memories
-from slowwave.settings.place import former_home
+from slowwave.settings.place import former_home, home_folder
 from slowwave.settings.projects import namesakes, project_of
 from slowwave.store import damaged_folders, in_any_project, open_store, table_damage
 
@@ -247,9 +247,7 @@ def server_checks(home: Home) -> list[Check]:
 
 def _agents(path: str | None, server: list[Check]) -> list[Check]:
     """The server, and the coding agents that are connected: none of them is needed."""
-    own = install(path)
-    rows = [] if server else [no_server_row(places(), own)]
-    rows += agent_rows(places(), own, now=datetime.now(UTC))
+    rows = agent_rows(str(home_folder(path).resolve()))
     told = [Check(name=name, is_well=is_well, is_needed=False, found=found) for name, is_well, found in rows]
     return [*server, *told]
 

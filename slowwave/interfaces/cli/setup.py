@@ -1,9 +1,14 @@
 """Commands that set a home up: connect coding agents, disconnect them, and check that everything works."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from slowwave.interfaces.cli import output
 from slowwave.interfaces.cli.options import dry_run_option, home_option, json_option
+
+if TYPE_CHECKING:
+    from slowwave.interfaces.hooks.agents import Scope
 
 NAMES = "claude-code|codex|gemini|opencode|cursor|claude-desktop|vscode"
 
@@ -31,7 +36,7 @@ def connect(agent: str | None, *, project: bool, dry_run: bool, home: str | None
             raise click.UsageError("name the agent to connect; without a name all of them are listed")
         show_result(hooks.survey(home), as_json=as_json)
         return
-    scope = "project" if project else "user"
+    scope: Scope = "project" if project else "user"
     show_result(hooks.connect(agent, scope=scope, home=home, dry_run=dry_run), as_json=as_json)
 
 
@@ -51,7 +56,7 @@ def disconnect(agent: str, *, project: bool, dry_run: bool, home: str | None, as
     from slowwave.interfaces.cli.local import show_result
     from slowwave.interfaces.hooks import connect as hooks
 
-    scope = "project" if project else "user"
+    scope: Scope = "project" if project else "user"
     show_result(hooks.disconnect(agent, scope=scope, home=home, dry_run=dry_run), as_json=as_json)
 
 

@@ -1,5 +1,6 @@
 """Commands that work in this process, with progress on stderr: reading files, flows, an export; and the servers."""
 
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -305,7 +306,8 @@ def _follow(paths: tuple[Path, ...], home: str | None, *, as_json: bool) -> None
     """Read what is new in files as they grow, until Ctrl-C."""
     from threading import Event
 
-    from slowwave.interfaces.cli.local import show_result, stopping_in_order
+    from slowwave.interfaces.cli.local import stopping_in_order
+    from slowwave.interfaces.hooks.follower import follow
     from slowwave.memory import Memory
 
     def began() -> None:
@@ -317,8 +319,13 @@ def _follow(paths: tuple[Path, ...], home: str | None, *, as_json: bool) -> None
             output.remark([f"{turns} new messages from {report.counts.get('source.recorded', 0)} files"])
 
     with Memory(home) as memory, stopping_in_order():
-        report = memory.watch(paths, stop=Event(), told=took, began=began)
-    show_result(report, as_json=as_json)
+        memory.discover(paths or None)  # a path that is missing is refused before anything is said
+        began()
+        found = follow(memory, paths or None, stop=Event(), told=took)
+    if as_json:
+        output.emit(json.dumps({"turn_count": found.turn_count, "followed_count": found.followed_count()}))
+    else:
+        output.emit(f"{found.turn_count} messages were taken in; {found.followed_count()} files followed.")
 
 
 def _show_secrets(paths: tuple[Path, ...], home: str | None) -> bool:

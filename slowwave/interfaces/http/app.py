@@ -19,8 +19,8 @@ from prometheus_fastapi_instrumentator import Instrumentator
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.routing import Route
 
-from slowwave.entrypoints.harness import routes as hooks
 from slowwave.errors import SlowwaveError
+from slowwave.interfaces.hooks import routes as hooks
 from slowwave.interfaces.http import mcp_mount
 from slowwave.interfaces.http.accept import Rendered
 from slowwave.interfaces.http.lanes import Lanes

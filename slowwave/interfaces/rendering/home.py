@@ -12,9 +12,8 @@ from slowwave.schemas.report import forgetting_line, several, several_memories
 from slowwave.schemas.results import FoundSource, Night, Pending, QuarantinedChunk, SecretPlace, Stats, Status
 
 if TYPE_CHECKING:
-    from slowwave.entrypoints.connecting.connection import Done as Connected
-    from slowwave.entrypoints.connecting.survey import State
     from slowwave.interfaces.cli.doctor import Check
+    from slowwave.interfaces.hooks.connect import Connected, State
 
 WOULD: Final = {
     "made": "would make",
@@ -177,7 +176,7 @@ def connections(found: Sequence["State"], view: View) -> list[Block]:
     """The agents of this machine and how each is connected; what to do about those that are not well."""
     rows = tuple(
         (
-            one.harness,
+            one.agent,
             "found" if one.is_found else "not found",
             one.connected,
             ", ".join(one.homes),
@@ -186,7 +185,7 @@ def connections(found: Sequence["State"], view: View) -> list[Block]:
         for one in found
     )
     hint = "`slowwave connect NAME` connects one; with --dry-run it shows what it would change."
-    problems = [line(f"{one.harness}: {problem}") for one in found for problem in one.problems]
+    problems = [line(f"{one.agent}: {one.problem}") for one in found if one.problem]
     return [
         Table(("agent", "on this machine", "connected", "home", "settings"), rows),
         *problems,
@@ -198,7 +197,7 @@ def connected(found: "Connected", view: View) -> list[Block]:
     """The files that connecting or disconnecting changed or would change, and what is left to do by hand."""
     homes = f", home {', '.join(found.homes)}" if found.homes else ""
     where = f", project {found.project}" if found.project else ""
-    first = f"{found.harness}{homes}{where}" + (": nothing was changed" if found.dry_run else ":")
+    first = f"{found.agent}{homes}{where}" + (": nothing was changed" if found.dry_run else ":")
     return [
         line(first),
         *(one for file in found.files for one in _file(file, is_dry=found.dry_run)),

@@ -1,1 +1,0 @@
-"""Connections to coding agents: Slowwave's entries in their settings, added and removed."""
