@@ -35,7 +35,6 @@ from slowwave.schemas.results import (
     Recorded,
     Remembered,
     Resolved,
-    SecretPlace,
     Side,
     Stats,
     Status,
@@ -141,7 +140,8 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
         name="kiln", notes=["one note"],
         entities=[
             made(EntityPage, name="Kiln", aliases=["the oven"], needs_review=True,
-                 neighbours=[made(Neighbour, name="Mara")], facts=[made(Fact, history=[FORMER], has_open_contradiction=True)], lately=[EVENT])
+                 neighbours=[made(Neighbour, name="Mara")], lately=[EVENT],
+                 facts=[made(Fact, history=[FORMER], has_open_contradiction=True)])
         ],
     ),
     "timeline": Timeline(
@@ -193,6 +193,5 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
     "export": Exported(format="jsonl", folder="/tmp/out", files=["memory.jsonl"], counts={"memory": 2, "turn": 5}),
     "derivation": Derivation(action="derive", derivation_id="0123456789", dry_run=True, notes=["one note"]),
     "sources": [made(FoundSource, place="/srv/claude", paths=())],
-    "secrets": [made(SecretPlace, shown="key = [key]")],
 }  # fmt: skip
 """By the name of its golden page."""

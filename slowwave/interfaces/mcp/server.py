@@ -143,6 +143,6 @@ def _named(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, 
         if mine is None and known:
             raise ToolError(f"{name[:40]} is no argument of this tool: choose of {', '.join(known)}")
         if value is not None:
-            is_one = known.get(mine, {}).get("type") == "array" and isinstance(value, str)
+            is_one = known.get(mine or name, {}).get("type") == "array" and isinstance(value, str)
             named[mine or name] = [value] if is_one and not value.startswith("[") else value
     return named
