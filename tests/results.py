@@ -35,7 +35,6 @@ from slowwave.schemas.results import (
     Recorded,
     Remembered,
     Resolved,
-    SecretPlace,
     Side,
     Stats,
     Status,
@@ -194,6 +193,5 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
     "export": Exported(format="jsonl", folder="/tmp/out", files=["memory.jsonl"], counts={"memory": 2, "turn": 5}),
     "derivation": Derivation(action="derive", derivation_id="0123456789", dry_run=True, notes=["one note"]),
     "sources": [made(FoundSource, place="/srv/claude", paths=())],
-    "secrets": [made(SecretPlace, shown="key = [key]")],
 }  # fmt: skip
 """By the name of its golden page."""

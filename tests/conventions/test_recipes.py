@@ -120,10 +120,12 @@ async def dreams(ask: Ask) -> int:
 
 '''
 
-DREAMS_TOOL = '''    @tool(server, "Count dreams", READ)
-    async def count_dreams() -> str:
-        """Count the dreams so far."""
-        return f"{await calls.read(memory.dreams)} dreams"
+DREAMS_TOOL = '''@tool("Count dreams", READ)
+async def count_dreams(ctx: Context) -> str:
+    """Count the dreams so far."""
+    calls = calls_of(ctx)
+    return f"{await calls.read(calls.memory.dreams)} dreams"
+
 
 '''
 
@@ -263,7 +265,8 @@ answer = [http.get("/v1/dreams").json(), asyncio.run(tool())]
                 before('@router.get("/weak")\n', DREAMS_ROUTE),
             ),
             "slowwave/interfaces/mcp/read_tools.py": (
-                before('    @tool(server, "Memory statistics", READ)\n', DREAMS_TOOL),
+                before('@tool("Memory statistics", READ)\n', DREAMS_TOOL),
+                after("READ_TOOLS: Final = (\n", "    count_dreams,\n"),
             ),
         },
     ),

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 from fastapi.routing import APIRoute
 
-from slowwave.entrypoints.server.app import ROUTERS
+from slowwave.interfaces.http.app import ROUTERS
 from slowwave.interfaces.rendering.agents import MOST_BYTES, page
 from slowwave.interfaces.rendering.answers import _LISTS, _RENDERERS, blocks_of
 from slowwave.interfaces.rendering.blocks import Cursor, Note, Page, Table, line

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from pydantic import BaseModel
 
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
 from slowwave.interfaces.http.lanes import Lanes
@@ -63,7 +64,13 @@ class Calls:
         with _for_the_model():
             return await self.lanes.write(method, *args, **given)
 
-    def shown(self, found: Any, *, newest_last: bool = False, before: Sequence[Block] = ()) -> str:
+    def shown(
+        self,
+        found: BaseModel | Sequence[BaseModel],
+        *,
+        newest_last: bool = False,
+        before: Sequence[Block] = (),
+    ) -> str:
         """A result as the page of a tool, behind some blocks of its caller."""
         view = View(datetime.now(UTC))
         with _for_the_model():

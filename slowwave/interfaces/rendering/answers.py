@@ -1,8 +1,10 @@
 """Answers of the memory as blocks, and the one way from any result of a route to its blocks."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
+
+from pydantic import BaseModel
 
 from slowwave.interfaces.rendering import cells, home, runs
 from slowwave.interfaces.rendering.blocks import (
@@ -13,6 +15,7 @@ from slowwave.interfaces.rendering.blocks import (
     Opening,
     Page,
     Quote,
+    Render,
     Span,
     line,
     notes,
@@ -28,7 +31,6 @@ from slowwave.interfaces.rendering.words import (
     until,
     valid,
 )
-from slowwave.schemas.context import Context
 from slowwave.schemas.moments import day_of, is_unknown
 from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.results import Dispute, Done, Erased, Recorded, Remembered, Resolved, Side
@@ -48,8 +50,6 @@ from slowwave.schemas.search import (
     TurnHit,
 )
 
-Render: TypeAlias = Callable[[Any, View], list[Block]]
-
 SEVERAL_PROJECTS: Final = (
     "Found in several projects: name one (on the command line `--project .`) to stay in it."
 )
@@ -64,18 +64,19 @@ MOST_SHOWN: Final = 20
 CHOICES: Final = "Choose a_wins, b_wins, both_valid, or merged with a text that replaces both."
 
 
-def blocks_of(found: Any, view: View) -> list[Block]:
+def blocks_of(found: BaseModel | Sequence[BaseModel], view: View) -> Sequence[Block]:
     """The blocks of a result, by its type; of a list or page by the type of its entries.
 
     Raises:
         TypeError: no renderer is known for it.
     """
-    if isinstance(found, list | tuple):
-        name = type(found[0]).__name__ if found else ""
-        return _LISTS[name](found, view) if found else [Opening("Nothing found.")]
+    if not isinstance(found, BaseModel):
+        return _LISTS[type(found[0]).__name__](found, view) if found else [Opening("Nothing found.")]
     name, _, of = type(found).__name__.partition("[")
     if name == "PageOf":
-        return [*_LISTS[of.rstrip("]")](found.entries, view), *cells.end_of(found, len(found.entries))]
+        page: Any = found
+        end = cells.end_of(page.next_cursor, shown=len(page.entries), total=page.total)
+        return [*_LISTS[of.rstrip("]")](page.entries, view), *end]
     if name not in _RENDERERS:
         raise TypeError(f"nothing renders {name}")
     return _RENDERERS[name](found, view)
@@ -84,7 +85,7 @@ def blocks_of(found: Any, view: View) -> list[Block]:
 # Search
 
 
-def search(found: SearchResult, view: View) -> list[Block]:
+def _search(found: SearchResult, view: View) -> list[Block]:
     """Topic summaries, memories, what led to them and messages, best first, behind the line that leads."""
     has_projects = len({hit.project_id for hit in found.cells}) > 1
     entries = [
@@ -223,7 +224,7 @@ def _meta(*parts: str) -> Line:
 # Context, entities, timelines
 
 
-def context(found: Context, view: View) -> list[Block]:
+def _context(found: Any, view: View) -> list[Block]:
     """The assembled text; the count of its tokens goes to a terminal's notes."""
     text = getattr(found, "context", None) or getattr(
         found, "text", ""
@@ -238,7 +239,7 @@ def context(found: Context, view: View) -> list[Block]:
     ]
 
 
-def entity(found: EntityResult, view: View) -> list[Block]:
+def _entity(found: EntityResult, view: View) -> list[Block]:
     """Each entity under its name: values now and before, neighbours, what was said lately."""
     has_projects = len({one.project_id for one in found.entities}) > 1
     pages = (_entity_page(one, view, has_projects=has_projects) for one in found.entities)
@@ -278,7 +279,7 @@ def _fact(fact: Fact) -> Entry:
     return Entry((first, *map(_former, fact.history)))
 
 
-def timeline(found: Timeline, view: View) -> list[Block]:
+def _timeline(found: Timeline, view: View) -> list[Block]:
     """One line an event, oldest first; superseded ones are marked."""
     if not found.events:
         return [Opening("Nothing with a date is known of that."), *notes(found.notes)]
@@ -301,7 +302,7 @@ def _event(event: TimelineEvent) -> Line:
 # Contradictions
 
 
-def disputes(found: Sequence[Dispute], view: View) -> list[Block]:
+def _disputes(found: Sequence[Dispute], view: View) -> list[Block]:
     """Contradictions, both sides under each other."""
     if not found:
         return [Opening("No contradiction is open.")]
@@ -339,12 +340,12 @@ def _side(name: str, side: Side | None) -> list[Line]:
 # Edits
 
 
-def remembered(found: Remembered, view: View) -> list[Block]:
+def _remembered(found: Remembered, view: View) -> list[Block]:
     """The id by which it can be corrected and cited."""
     return [Opening(f"Remembered as {short(found.cell_id)}."), *notes(found.notes)]
 
 
-def done(found: Done, view: View) -> list[Block]:
+def _done(found: Done, view: View) -> list[Block]:
     """The memory that was edited, what it replaced and what changed."""
     replaced = f", replaces {shorts(found.replaced)}" if found.replaced else ""
     left = [line(f"no longer shown: {clipped(one)}", indent=1) for one in found.left_out]
@@ -367,7 +368,7 @@ def _deed(found: Done) -> str:
     return "Recorded" if found.changed else "Unchanged"
 
 
-def resolved(found: Resolved, view: View) -> list[Block]:
+def _resolved(found: Resolved, view: View) -> list[Block]:
     """The end of a contradiction."""
     first = f"Contradiction {short(found.contradiction_id)} is "
     parts = [first + (f"resolved, {found.resolution}." if found.resolution else "open again.")]
@@ -377,7 +378,7 @@ def resolved(found: Resolved, view: View) -> list[Block]:
     return [Opening(" ".join(parts)), *notes(found.notes)]
 
 
-def erased(found: Erased, view: View) -> list[Block]:
+def _erased(found: Erased, view: View) -> list[Block]:
     """Counts of what was or would be erased, and the proof that it is gone."""
     counts = (
         f"{several(len(found.turn_ids), 'message')}, {several_memories(len(found.cell_ids))}, "
@@ -408,7 +409,7 @@ def _first_of(texts: Sequence[str]) -> list[Block]:
     return [*(line(clipped(text), indent=1) for text in texts[:MOST_SHOWN]), *rest]
 
 
-def recorded(found: Recorded, view: View) -> list[Block]:
+def _recorded(found: Recorded, view: View) -> list[Block]:
     """Messages that were recorded."""
     said = [f"Recorded {several(found.new_count, 'new message')}; {found.known_count} were known."]
     for title, counts in (("left out", found.left_out), ("secrets redacted", found.redacted)):
@@ -431,45 +432,23 @@ def _released(found: Any, view: View) -> list[Block]:
 
 
 _RENDERERS: Final[dict[str, Render]] = {
-    "SearchResult": search,
-    "Context": context,
-    "Assembled": context,
-    "EntityResult": entity,
-    "Timeline": timeline,
+    "SearchResult": _search,
+    "Context": _context,
+    "Assembled": _context,
+    "EntityResult": _entity,
+    "Timeline": _timeline,
     "CoreMemory": _core,
-    "Remembered": remembered,
-    "Done": done,
-    "Resolved": resolved,
-    "Erased": erased,
-    "Recorded": recorded,
+    "Remembered": _remembered,
+    "Done": _done,
+    "Resolved": _resolved,
+    "Erased": _erased,
+    "Recorded": _recorded,
     "Cited": _cited,
     "Released": _released,
-    "CellPage": cells.cell_page,
-    "CellDetail": cells.cell_detail,
-    "Explanation": cells.explanation,
-    "EntitiesPage": cells.entities_page,
-    "EpisodePage": cells.episode_page,
-    "TopicPage": cells.topic_page,
-    "Status": home.status,
-    "Stats": home.stats,
-    "Connected": home.connected,
-    "StageReport": runs.report,
-    "NightReport": runs.report,
-    "FlowRun": runs.run,
-    "Consolidated": runs.consolidated,
-    "Exported": runs.exported,
-    "Derivation": runs.derivation,
+    **cells.RENDERERS,
+    **home.RENDERERS,
+    **runs.RENDERERS,
 }
 """By the name of the type: the types of the HTTP and hook rooms would bring FastAPI into every command."""
 
-_LISTS: Final[dict[str, Render]] = {
-    "Dispute": disputes,
-    "Fading": cells.fading,
-    "ForgottenCell": cells.archived,
-    "QuarantinedChunk": home.quarantine,
-    "FoundSource": home.sources,
-    "State": home.connections,
-    "Check": home.checks,
-    "SecretPlace": home.secrets,
-    "FlowRun": runs.run_list,
-}
+_LISTS: Final[dict[str, Render]] = {"Dispute": _disputes, **cells.LISTS, **home.LISTS, **runs.LISTS}

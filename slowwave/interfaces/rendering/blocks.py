@@ -5,9 +5,11 @@ Stored text enters a block as it is: only the two writers know what a terminal o
 out there. Within a line stored text comes last, behind ids, dates and sources, so that it cannot forge any of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from slowwave.interfaces.rendering.view import View
 
 Style = Literal["", "bold", "dim", "alert"]
 
@@ -88,6 +90,9 @@ class Entry:
 
 
 Block: TypeAlias = Opening | Heading | Line | Quote | Table | Page | Note | Cursor | Entry
+
+Render: TypeAlias = Callable[[Any, View], Sequence[Block]]
+"""A function that makes the blocks of one type of result."""
 
 
 def line(*spans: str | Span, indent: int = 0) -> Line:

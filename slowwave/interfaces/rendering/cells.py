@@ -1,7 +1,7 @@
 """Memories as blocks: lists of them, one with its life, those that fade and those that faded."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from slowwave.interfaces.rendering.blocks import (
     Block,
@@ -10,6 +10,7 @@ from slowwave.interfaces.rendering.blocks import (
     Line,
     Note,
     Opening,
+    Render,
     Span,
     Table,
     line,
@@ -19,7 +20,7 @@ from slowwave.interfaces.rendering.blocks import (
 from slowwave.interfaces.rendering.view import View
 from slowwave.interfaces.rendering.words import PERSON, clipped, short, until, valid, with_short_ids
 from slowwave.schemas.choices import RAW_PROMPT, WHOSE
-from slowwave.schemas.lists import CellDetail, CellPage, CellRow, EntitiesPage, EpisodePage, TopicPage
+from slowwave.schemas.lists import CellDetail, CellPage, CellRow, EntitiesPage, EpisodePage, Page, TopicPage
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Quote
 from slowwave.schemas.results.explanation import is_taken_back
@@ -37,7 +38,7 @@ def whose(origin: str) -> str:
 # Lists
 
 
-def cell_page(found: CellPage, view: View) -> list[Block]:
+def _cell_page(found: CellPage, view: View) -> list[Block]:
     """One row a memory, newest first, and how to see the next page."""
     if not found.cells:
         nothing = "No memory is on this page." if found.total else "No memory passes these filters."
@@ -46,7 +47,11 @@ def cell_page(found: CellPage, view: View) -> list[Block]:
     has_status = any(cell.status != "active" for cell in found.cells)
     rows = tuple(tuple(_row(cell, has_status=has_status, has_projects=has_projects)) for cell in found.cells)
     columns = ["id", "said", "type", "by", *["status"] * has_status, *["project"] * has_projects, "memory"]
-    return [Table(tuple(columns), rows), *end_of(found, len(found.cells)), *notes(found.notes)]
+    return [
+        Table(tuple(columns), rows),
+        *end_of(found.next_cursor, shown=len(found.cells), total=found.total),
+        *notes(found.notes),
+    ]
 
 
 def _row(cell: CellRow, *, has_status: bool, has_projects: bool) -> Iterator[str]:
@@ -66,13 +71,13 @@ def _status(cell: CellRow) -> str:
     return f"{cell.status}{by}{until(cell.valid_until)}"
 
 
-def end_of(found: Any, shown: int) -> list[Block]:
+def end_of(next_cursor: str, *, shown: int, total: int) -> list[Block]:
     """How many of all a page shows, and where the next one begins."""
-    more = [Cursor(f"Next page: cursor {found.next_cursor}")] if found.next_cursor else []
-    return [Note(f"{shown} of {found.total:,}"), *more]
+    more = [Cursor(f"Next page: cursor {next_cursor}")] if next_cursor else []
+    return [Note(f"{shown} of {total:,}"), *more]
 
 
-def topic_page(found: TopicPage, view: View) -> list[Block]:
+def _topic_page(found: TopicPage, view: View) -> list[Block]:
     """Topics, largest first, with the beginning of their summaries."""
     rows = tuple(
         (short(one.topic_id), f"{one.cell_count:,}", one.name, clipped(one.summary or "no summary yet"))
@@ -81,7 +86,7 @@ def topic_page(found: TopicPage, view: View) -> list[Block]:
     return _page(("id", "memories", "topic", "summary"), rows, found)
 
 
-def entities_page(found: EntitiesPage, view: View) -> list[Block]:
+def _entities_page(found: EntitiesPage, view: View) -> list[Block]:
     """People and things, most mentioned first."""
     rows = tuple(
         (f"{one.mention_count:,}", one.entity_type or "", one.name, ", ".join(one.aliases))
@@ -90,7 +95,7 @@ def entities_page(found: EntitiesPage, view: View) -> list[Block]:
     return _page(("memories", "type", "name", "also called"), rows, found)
 
 
-def episode_page(found: EpisodePage, view: View) -> list[Block]:
+def _episode_page(found: EpisodePage, view: View) -> list[Block]:
     """Conversations, newest first."""
     rows = tuple(
         (short(one.cell_id), day_of(one.event_time), one.status, clipped(one.content))
@@ -99,13 +104,17 @@ def episode_page(found: EpisodePage, view: View) -> list[Block]:
     return _page(("id", "ended", "status", "conversation"), rows, found)
 
 
-def _page(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...], found: Any) -> list[Block]:
+def _page(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...], found: Page) -> list[Block]:
     if not rows:
         return [Opening("Nothing is on this page."), *notes(found.notes)]
-    return [Table(columns, rows), *end_of(found, len(rows)), *notes(found.notes)]
+    return [
+        Table(columns, rows),
+        *end_of(found.next_cursor, shown=len(rows), total=found.total),
+        *notes(found.notes),
+    ]
 
 
-def fading(found: Sequence[Fading], view: View) -> list[Block]:
+def _fading(found: Sequence[Fading], view: View) -> list[Block]:
     """Memories with the day on which they fade unless they are used, the next ones first."""
     if not found:
         return [Opening("Nothing fades in that time.")]
@@ -123,7 +132,7 @@ def fading(found: Sequence[Fading], view: View) -> list[Block]:
     return [Table(("id", "fades", "last used", "strength", "whose word", "memory"), rows, frozenset({3}))]
 
 
-def archived(found: Sequence[ForgottenCell], view: View) -> list[Block]:
+def _archived(found: Sequence[ForgottenCell], view: View) -> list[Block]:
     """Archived memories, best first."""
     if not found:
         return [Opening("No archived memory has these words.")]
@@ -134,7 +143,7 @@ def archived(found: Sequence[ForgottenCell], view: View) -> list[Block]:
 # One memory
 
 
-def cell_detail(found: CellDetail, view: View) -> list[Block]:
+def _cell_detail(found: CellDetail, view: View) -> list[Block]:
     """A memory with its fields, its use and the messages that it rests on."""
     held = valid(found.valid_from, found.valid_until)
     return [
@@ -149,7 +158,7 @@ def cell_detail(found: CellDetail, view: View) -> list[Block]:
     ]
 
 
-def explanation(found: Explanation, view: View) -> list[Block]:
+def _explanation(found: Explanation, view: View) -> list[Block]:
     """A memory with its messages, what was before and after it, its judgements and its events."""
     return [
         Heading(f"Memory {short(found.cell_id)} [{found.cell_type}] ({found.state})"),
@@ -231,3 +240,14 @@ def _disputed(found: Explanation) -> Iterator[Line]:
         state = f"resolved, {one.resolution}" if one.resolution else one.status
         why = clipped(one.note or "no reason kept")
         yield line(f"contradiction {short(one.contradiction_id)}, {state}: {why}", indent=1)
+
+
+RENDERERS: Final[dict[str, Render]] = {
+    "CellPage": _cell_page,
+    "CellDetail": _cell_detail,
+    "Explanation": _explanation,
+    "EntitiesPage": _entities_page,
+    "EpisodePage": _episode_page,
+    "TopicPage": _topic_page,
+}
+LISTS: Final[dict[str, Render]] = {"Fading": _fading, "ForgottenCell": _archived}

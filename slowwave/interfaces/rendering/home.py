@@ -2,18 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from slowwave.interfaces.rendering.blocks import Block, Line, Opening, Span, Style, Table, line, notes
+from slowwave.interfaces.rendering.blocks import Block, Line, Opening, Render, Table, line, notes
 from slowwave.interfaces.rendering.view import View
 from slowwave.interfaces.rendering.words import FIRST_STEPS, listed, short, size_of
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.report import forgetting_line, several, several_memories
-from slowwave.schemas.results import FoundSource, Night, Pending, QuarantinedChunk, SecretPlace, Stats, Status
-
-if TYPE_CHECKING:
-    from slowwave.interfaces.cli.doctor import Check
-    from slowwave.interfaces.hooks.connect import Connected, State
+from slowwave.schemas.results import FoundSource, Night, Pending, QuarantinedChunk, Stats, Status
 
 WOULD: Final = {
     "made": "would make",
@@ -23,7 +19,7 @@ WOULD: Final = {
 }
 
 
-def status(found: Status, view: View) -> list[Block]:
+def _status(found: Status, view: View) -> list[Block]:
     """Where the memory is, the last night, waiting work, rows and sizes."""
     home = _named("home", str(found.home))
     if not found.has_memory:
@@ -39,12 +35,12 @@ def status(found: Status, view: View) -> list[Block]:
         _named("forgotten", forgetting_line(found.forgetting)),
         *([_named("journal", lost)] if found.lost_segments else []),
         _named("on disk", ", ".join(f"{name} {size_of(size)}" for name, size in sizes.items())),
-        _named("waiting", listed(pending(found.pending)) or "nothing"),
+        _named("waiting", listed(_pending(found.pending)) or "nothing"),
         _named("rows", listed(found.rows) or "none"),
     ]
 
 
-def pending(found: Pending) -> dict[str, int]:
+def _pending(found: Pending) -> dict[str, int]:
     """Counts of waiting work by its name; chunks that are done do not wait."""
     waiting = ("pending", "failed", "quarantined")
     return {
@@ -72,7 +68,7 @@ def _night(night: Night | None, view: View) -> str:
     return f"{night.outcome} {view.ago(night.finished_at)}, {spent}{note}"
 
 
-def stats(found: Stats, view: View) -> list[Block]:
+def _stats(found: Stats, view: View) -> list[Block]:
     """Counts of memories and of their use, a line a kind."""
     kinds = {
         "status": found.by_status,
@@ -107,7 +103,7 @@ def stats(found: Stats, view: View) -> list[Block]:
     ]  # fmt: skip
 
 
-def quarantine(found: Sequence[QuarantinedChunk], view: View) -> list[Block]:
+def _quarantine(found: Sequence[QuarantinedChunk], view: View) -> list[Block]:
     """Work for which the model gave no usable answer."""
     if not found:
         return [Opening("Nothing is in quarantine.")]
@@ -125,7 +121,7 @@ def quarantine(found: Sequence[QuarantinedChunk], view: View) -> list[Block]:
     return [Table(("id", "kind", "date", "tries", "reason", "source"), rows, frozenset({3}))]
 
 
-def sources(found: Sequence[FoundSource], view: View) -> list[Block]:
+def _sources(found: Sequence[FoundSource], view: View) -> list[Block]:
     """The places of coding agents, a row each."""
     if not found:
         return [Opening("No coding agent keeps anything here that could be read: name files or folders.")]
@@ -142,37 +138,10 @@ def sources(found: Sequence[FoundSource], view: View) -> list[Block]:
     return [Table(("source", "place", "files", "size", "newest"), rows, frozenset({2, 3, 4}))]
 
 
-def secrets(found: Sequence[SecretPlace], view: View) -> list[Block]:
-    """Places of secrets in files: kind, rule and the line without the secret."""
-    if not found:
-        return [Opening("No secrets found.")]
-    lines = [
-        line(f"{one.file}:{one.line}:{one.column}: {one.kind} ({one.rule}): {one.shown.strip()}")
-        for one in found
-    ]
-    return [Opening(f"{several(len(found), 'secret')}:"), *lines]
+# Agents
 
 
-# Doctor and agents
-
-
-def checks(found: Sequence["Check"], view: View) -> list[Block]:
-    """What `doctor` looked at, a row each, and one line at the end."""
-    rows = tuple((one.name, _verdict(one), one.found) for one in found)
-    looks = sum(not one.is_well and not one.is_needed for one in found)
-    is_broken = any(one.is_needed and not one.is_well for one in found)
-    works = "Everything needed works" + (f"; {looks} to look at." if looks else ".")
-    return [
-        Table(("check", "", "found, or what to do"), rows),
-        Opening("Something that is needed is broken." if is_broken else works),
-    ]
-
-
-def _verdict(one: "Check") -> str:
-    return "well" if one.is_well else "broken" if one.is_needed else "look"
-
-
-def connections(found: Sequence["State"], view: View) -> list[Block]:
+def _connections(found: Sequence[Any], view: View) -> list[Block]:
     """The agents of this machine and how each is connected; what to do about those that are not well."""
     rows = tuple(
         (
@@ -193,7 +162,7 @@ def connections(found: Sequence["State"], view: View) -> list[Block]:
     ]
 
 
-def connected(found: "Connected", view: View) -> list[Block]:
+def _connected(found: Any, view: View) -> list[Block]:
     """The files that connecting or disconnecting changed or would change, and what is left to do by hand."""
     homes = f", home {', '.join(found.homes)}" if found.homes else ""
     where = f", project {found.project}" if found.project else ""
@@ -212,11 +181,19 @@ def _file(file: Any, *, is_dry: bool) -> list[Line]:
     return [line(f"{did} {file.path}{copy}", indent=1), *entries]
 
 
-def _named(name: str, text: str, style: Style = "") -> Line:
-    return line(Span(f"{name:<10}"), Span(text, style))
+def _named(name: str, text: str) -> Line:
+    return line(f"{name:<10}{text}")
 
 
 def _below_home(place: str) -> str:
     """A path with the user's own folder as `~`."""
     path = Path(place)
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else place
+
+
+RENDERERS: Final[dict[str, Render]] = {"Status": _status, "Stats": _stats, "Connected": _connected}
+LISTS: Final[dict[str, Render]] = {
+    "QuarantinedChunk": _quarantine,
+    "FoundSource": _sources,
+    "State": _connections,
+}

@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from typing import Final
 
-from slowwave.interfaces.rendering.blocks import Block, Heading, Line, Opening, Span, Table, line, notes
+from slowwave.interfaces.rendering.blocks import (
+    Block,
+    Heading,
+    Line,
+    Opening,
+    Render,
+    Span,
+    Table,
+    line,
+    notes,
+)
 from slowwave.interfaces.rendering.view import View
 from slowwave.interfaces.rendering.words import listed
 from slowwave.schemas.derivation import SHOWN_LINES, Derivation, page
@@ -23,20 +33,15 @@ EXAMPLES: Final = 8
 DRY: Final = "A dry run: nothing was changed."
 
 
-def report(found: StageReport | NightReport, view: View) -> list[Block]:
+def _report(found: StageReport | NightReport, view: View) -> list[Block]:
     """A run: its story, numbers a stage, what was left out and why, notes, some examples."""
     night = found if isinstance(found, NightReport) else None
-    stages = found.stages if isinstance(found, NightReport) else [found]
-    shown = [
-        one
-        for stage in stages
-        if not stage.is_skipped or stage.notes
-        for one in _stage(stage, has_title=night is not None)
-    ]
+    stages = [found] if isinstance(found, StageReport) else found.stages
+    told = [stage for stage in stages if not stage.is_skipped or stage.notes]
     return [
         *(_story(night) if night else []),
         _table(stages),
-        *shown,
+        *(one for stage in told for one in _stage(stage, has_title=night is not None)),
         Opening(f"Spent: {spent(found.ledger)}."),
         *([Opening(DRY)] if found.dry_run else []),
     ]
@@ -88,10 +93,10 @@ def _stage(stage: StageReport, *, has_title: bool) -> list[Block]:
 # Runs that a server started
 
 
-def run(found: FlowRun, view: View) -> list[Block]:
+def _run(found: FlowRun, view: View) -> list[Block]:
     """A run with its state; with its report once it is done, or the error that ended it."""
     failure = [line(f"{found.failure.type}: {found.failure.detail}")] if found.failure else []
-    done = report(found.report, view) if found.report else []
+    done = _report(found.report, view) if found.report else []
     return [
         Opening(f"{found.flow} {found.run_id}: {found.state}, started {view.ago(found.started_at)}"),
         *failure,
@@ -99,7 +104,7 @@ def run(found: FlowRun, view: View) -> list[Block]:
     ]
 
 
-def run_list(found: Sequence[FlowRun], view: View) -> list[Block]:
+def _run_list(found: Sequence[FlowRun], view: View) -> list[Block]:
     """Runs, newest first."""
     if not found:
         return [Opening("No run was started here yet.")]
@@ -107,7 +112,7 @@ def run_list(found: Sequence[FlowRun], view: View) -> list[Block]:
     return [Table(("run", "flow", "state", "started"), rows)]
 
 
-def consolidated(found: Consolidated, view: View) -> list[Block]:
+def _consolidated(found: Consolidated, view: View) -> list[Block]:
     """A night by hand in four numbers."""
     if found.state == "running":
         return [Opening(f"Night {found.run_id} is running: ask for the run again in a moment.")]
@@ -124,7 +129,7 @@ def consolidated(found: Consolidated, view: View) -> list[Block]:
 # Exports and derivations
 
 
-def exported(found: Exported, view: View) -> list[Block]:
+def _exported(found: Exported, view: View) -> list[Block]:
     """What was written where, and how to take it in elsewhere."""
     verb = "Would write" if found.dry_run else "Wrote"
     rows = {kind.replace("_", " "): count for kind, count in sorted(found.counts.items())}
@@ -138,7 +143,7 @@ def exported(found: Exported, view: View) -> list[Block]:
     ]
 
 
-def derivation(found: Derivation, view: View) -> list[Block]:
+def _derivation(found: Derivation, view: View) -> list[Block]:
     """A derivation and its difference from the memory; its file has all of a long one."""
     lines = page(found, safe=lambda text: " ".join(text.split()), most=SHOWN_LINES).splitlines()
     return [*map(_page_line, lines), *([Opening(DRY)] if found.dry_run else [])]
@@ -146,3 +151,14 @@ def derivation(found: Derivation, view: View) -> list[Block]:
 
 def _page_line(text: str) -> Heading | Line:
     return Heading(text.lstrip("# ")) if text.startswith("#") else line(text)
+
+
+RENDERERS: Final[dict[str, Render]] = {
+    "StageReport": _report,
+    "NightReport": _report,
+    "FlowRun": _run,
+    "Consolidated": _consolidated,
+    "Exported": _exported,
+    "Derivation": _derivation,
+}
+LISTS: Final[dict[str, Render]] = {"FlowRun": _run_list}
