@@ -222,6 +222,6 @@ def release(ids: tuple[str, ...], *, everything: bool, home: str | None, as_json
     show(home, Question("/v1/quarantine/release", body=body, writes=True), as_json=as_json)
 
 
-def cell_of(home: str | None, cell_id: str) -> Any:
+def cell_of(home: str | None, cell_id: str) -> dict[str, Any]:
     """One memory as a document (`CellDetail`), for the editor."""
     return document(home, Question(f"/v1/cells/{part(cell_id)}"))

@@ -1,4 +1,4 @@
-"""How a tool is made of a typed function: its docstring is what a model reads of it, and it answers text alone."""
+"""Make a tool of a typed function: a model reads its docstring, and it answers text alone."""
 
 from collections.abc import Callable
 from inspect import cleandoc
