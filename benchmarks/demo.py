@@ -10,22 +10,19 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
-from rich.rule import Rule
-from rich.text import Text
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.replay import LOOPBACK, MODEL, replaying  # noqa: E402
 from flows.running import Parameters, run_flow  # noqa: E402
-from slowwave.entrypoints.show.answer import show_answer  # noqa: E402
-from slowwave.entrypoints.show.report import show_report  # noqa: E402
-from slowwave.entrypoints.show.terminal import flat, progress_bars, results, show_error, tell, visible  # noqa: E402
 from slowwave.errors import ConfigError, InputError, NotFoundError, SlowwaveError  # noqa: E402
+from slowwave.interfaces.cli.local import progress_bars, show_blocks, show_result  # noqa: E402
+from slowwave.interfaces.cli.output import fail, prepare  # noqa: E402
+from slowwave.interfaces.rendering.blocks import Block, Heading, Page, Span, line  # noqa: E402
 from slowwave.memory import Memory  # noqa: E402
 from slowwave.schemas.report import NightReport, StageReport, several_memories  # noqa: E402
 from slowwave.schemas.results import Dispute  # noqa: E402
@@ -66,10 +63,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--tour", action="store_true", help="show topics, history, contradictions, core memory"
     )
     is_tour = parser.parse_args(argv).tour
+    prepare()
     try:
         run_demo(HOME, is_tour=is_tour)
     except SlowwaveError as error:
-        show_error(str(error))
+        fail(str(error))
         return error.exit_code
     return 0
 
@@ -85,18 +83,18 @@ def run_demo(home: Path, *, samples: Path = SAMPLES, is_tour: bool = False) -> N
     sources = [samples / name for name in SOURCES]
     if not all(source.is_dir() for source in sources) or not (samples / RECORDING).is_file():
         raise NotFoundError(f"the sample conversations or their recording are not in {samples}: clone anew")
-    tell(
-        "One night over the sample conversations, with recorded answers of a language model: nothing is spent."
+    show_blocks(
+        [line("One night over the sample conversations, with recorded answers of a language model: no cost.")]
     )
     _make_anew(home)
     with own_environment():
-        show_report(_night(home, samples, sources), is_brief=True)
+        show_result(_night(home, samples, sources), as_json=False)
         with Memory(home, records_usage=False) as memory:
             if is_tour:
                 _show_what_it_made(memory)
             for question in QUESTIONS if is_tour else QUESTIONS[:1]:
-                _title(f'slowwave search "{question}"')
-                show_answer(memory.search(question, limit=RESULTS), now=datetime.now(UTC))
+                show_blocks([Heading(f'slowwave search "{question}"')])
+                show_result(memory.search(question, limit=RESULTS), as_json=False)
     _say_how_to_go_on(home)
 
 
@@ -130,10 +128,18 @@ def _night(home: Path, samples: Path, sources: list[Path]) -> StageReport | Nigh
 
 def _say_how_to_go_on(home: Path) -> None:
     program, here = _shown(Path(sys.executable).with_name("slowwave")), _shown(home)
-    _title("How to go on")
-    tell(f'Explore this memory:     {program} search --home {here} "why do we use JWT"')
-    tell(f"Your own conversations:  {program} ingest --discover   (shows what it finds, and asks first)")
-    tell(f'Your own model:          README.md, "Connect a language model"; then {program} run nightly')
+    show_blocks(
+        [
+            Heading("Next steps"),
+            line(f'Explore this memory:     {program} search --home {here} "why do we use JWT"'),
+            line(
+                f"Your own conversations:  {program} ingest --discover   (shows what it finds, and asks first)"
+            ),
+            line(
+                f'Your own model:          README.md, "Connect a language model"; then {program} run nightly'
+            ),
+        ]
+    )
 
 
 def _shown(path: Path) -> str:
@@ -155,30 +161,27 @@ def own_environment() -> Iterator[None]:
         os.environ.update(before)
 
 
-def _title(text: str) -> None:
-    results().print(Rule(Text(text, style="bold"), align="left"))
-
-
 def _show_what_it_made(memory: Memory) -> None:
     topics, replaced = memory.topics(limit=SHOWN), _replaced(memory)
-    _title(f"Topics that it found: {topics.total}")
+    blocks: list[Block] = [Heading(f"Topics: {topics.total}")]
     for topic in topics.topics:
-        head = (flat(topic.name), "bold")
-        results().print(
-            Text.assemble(
-                head,
-                f" ({several_memories(topic.cell_count)})\n  {flat(topic.summary or '(no summary yet)')}",
-            )
-        )
-    _title(f"Superseded: {several_memories(replaced.height)} that no longer hold")
+        blocks.append(line(Span(topic.name, "bold"), f" ({several_memories(topic.cell_count)})"))
+        blocks.append(line(topic.summary or "(no summary yet)", indent=1))
+    blocks.append(Heading(f"Superseded: {several_memories(replaced.height)}, each with its successor"))
     for old, new, timeline in replaced.head(SHOWN).iter_rows():
-        line = (f"\n  {flat(timeline)}" if timeline else "", "dim")
-        results().print(Text.assemble((f"- {flat(old)}\n", "strike dim"), f"+ {flat(new)}", line))
-    _show_contradictions(memory.contradictions())
-    _title("Core memory: MEMORY.md, always in the agent's prompt")
-    lines = (memory.core() or "(empty)").splitlines()
-    more = f"\n... and {len(lines) - CORE_LINES} more lines" if len(lines) > CORE_LINES else ""
-    results().print(Text(visible("\n".join(lines[:CORE_LINES])) + more))
+        blocks += [line(Span(f"- {old}", "dim")), line(f"+ {new}")]
+        blocks += [line(Span(timeline, "dim"), indent=1)] if timeline else []
+    core = (memory.core() or "(empty)").splitlines()
+    more = [line(f"... and {len(core) - CORE_LINES} more lines")] if len(core) > CORE_LINES else []
+    show_blocks(
+        [
+            *blocks,
+            *_contradictions(memory.contradictions()),
+            Heading("Core memory: MEMORY.md, always in the agent's prompt"),
+            Page("\n".join(core[:CORE_LINES])),
+            *more,
+        ]
+    )
 
 
 def _replaced(memory: Memory) -> pl.DataFrame:
@@ -196,12 +199,12 @@ def _replaced(memory: Memory) -> pl.DataFrame:
     )
 
 
-def _show_contradictions(found: list[Dispute]) -> None:
-    _title(f"Open contradictions: {len(found)}, for a person to decide")
+def _contradictions(found: list[Dispute]) -> list[Block]:
+    blocks: list[Block] = [Heading(f"Open contradictions: {len(found)}, for a person to decide")]
     for one in found[:SHOWN]:
-        first, second = (flat(side.content) if side else "(gone)" for side in (one.a, one.b))
-        note = (f"\n  {flat(one.note)}" if one.note else "", "dim")
-        results().print(Text.assemble(f"? {first}\n? {second}", note))
+        blocks += [line(f"? {side.content if side else '(gone)'}") for side in (one.a, one.b)]
+        blocks += [line(Span(one.note, "dim"), indent=1)] if one.note else []
+    return blocks
 
 
 if __name__ == "__main__":

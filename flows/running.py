@@ -59,6 +59,9 @@ HEALTH_SECONDS = 5.0
 LOOK_SECONDS = 2.0
 """Seconds between two looks whether somebody cancelled the run."""
 
+OWN: dict[str, Any] = {}
+"""Settings of a client: with them Prefect makes one, instead of lending the flow's, which is closed with the flow."""
+
 
 class Place(NamedTuple):
     """Place of a run: the API of a Prefect server, or null for plain calls in this process; a line says why."""
@@ -265,7 +268,7 @@ def _is_cancelling(run_id: "UUID") -> bool:
     from prefect.client.orchestration import get_client
     from prefect.exceptions import PrefectException
 
-    with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
+    with suppress(httpx.HTTPError, PrefectException), get_client(OWN, sync_client=True) as client:
         state = client.read_flow_run(run_id).state
         return state is not None and state.is_cancelling()
     return False
@@ -276,5 +279,5 @@ def _settle(run_id: "UUID", state: "State[Any]") -> None:
     import httpx
     from prefect.client.orchestration import get_client
 
-    with suppress(httpx.HTTPError), get_client(sync_client=True) as client:
+    with suppress(httpx.HTTPError), get_client(OWN, sync_client=True) as client:
         client.set_flow_run_state(run_id, state, force=True)

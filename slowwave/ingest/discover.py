@@ -6,12 +6,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.sources import files_of, find_sources, known_places
 from slowwave.schemas.results import FoundSource
-from slowwave.settings.readers import ReaderSettings
 
 
-def discover(bounds: ReaderSettings, sources: Sequence[str | Path] | None = None) -> list[FoundSource]:
+def discover(bounds: Bounds, sources: Sequence[str | Path] | None = None) -> list[FoundSource]:
     """The places that hold something to read, in a fixed order: those of agents, or the ones that are named.
 
     Raises:

@@ -29,7 +29,6 @@ from slowwave.settings.groups import (
     EpisodeSettings,
     ForgetSettings,
     GraphSettings,
-    HookSettings,
     LLMSettings,
     NightSettings,
     PromoteSettings,
@@ -68,12 +67,13 @@ GONE: Final[Mapping[str, str]] = {
     "search": "fusion text_weight vector_weight entity_weight time_weight former_weight reason_weight evidence_weight "
     "cells topics episodes answer_share asking_penalty speaker_bonus prior_floor",
     "server": "port_tries reads writes waiting body_bytes head_seconds body_seconds connections stop_seconds "
-    "flush_seconds runs run_niceness kept_runs",
+    "flush_seconds runs run_niceness kept_runs telemetry",
     "store": "vector_index_rows keep_versions_hours",
     "summaries": "max_words max_cells whole_tokens",
     "topics": "max_cells group_memories group_topics group_words max_share share_from join_similarity name_weight "
     "crowding group_from",
-    "watch": "with_server sources quiet_minutes poll_seconds settle_seconds longest_wait_seconds most_share compact_ingests",
+    "watch": "with_server sources quiet_minutes poll_seconds settle_seconds longest_wait_seconds most_share "
+    "compact_ingests",
 }
 """Settings that were dropped, by group: files and environments may still have them, to no effect."""
 

@@ -255,8 +255,8 @@ def _state_of(living: Home) -> DerivationState:
 def _refuse_unfinished(living: Home, state: DerivationState, derived: Store) -> None:
     if not state.is_whole or _waiting_count(derived):
         raise InputError(
-            f"the derivation is not whole ({_waiting_count(derived)} pages wait): run `slowwave run rederive` again, it "
-            "goes on from there, then switch"
+            f"the derivation is not whole ({_waiting_count(derived)} pages wait): run `slowwave run rederive` again, "
+            "then switch"
         )
     if came := news_since(living.journal, state.taken):
         told = ", ".join(f"{count} {CATALOGUE[kind].title}" for kind, count in came.items())
@@ -268,8 +268,11 @@ def _refuse_unfinished(living: Home, state: DerivationState, derived: Store) -> 
 def _compared(living: Home, state: DerivationState, derived: Store) -> Derivation:
     """A derivation with its difference, which is also written whole to a file in its folder."""
     store, file = open_store(living.store_root), beside(living).root / "difference.md"
-    ready = "search it as a home of its own; `slowwave run rederive --action switch` puts it in place, `--drop` removes it"
-    waits = f"it is not whole yet ({_waiting_count(derived)} pages wait): `slowwave run rederive` goes on from there"
+    ready = (
+        "search it as a home of its own; `slowwave run rederive --action switch` puts it in place, "
+        "`--action drop` removes it"
+    )
+    waits = f"it is not whole yet ({_waiting_count(derived)} pages wait): `slowwave run rederive` continues"
     found = Derivation(
         action="show",
         derivation_id=state.derivation_id,

@@ -249,7 +249,6 @@ def test_the_library_never_prints():
     assert [
         module.at(call)
         for module in modules(*LIBRARY)
-        if not module.path.startswith("slowwave/entrypoints/")
         for call in calls(module)
         if dotted(call.func) == "print"
     ] == []
@@ -259,10 +258,10 @@ LIGHT = ("flows.running", "flows.schedule")
 """What tells how to run flows, and imports none of them."""
 
 
-def test_entrypoints_import_prefect_and_flows_only_when_they_are_needed():
+def test_interfaces_import_prefect_and_flows_only_when_they_are_needed():
     assert [
         module.at(node)
-        for module in modules("slowwave/entrypoints")
+        for module in modules("slowwave/interfaces")
         for node in at_module_level(module.tree.body)
         if imported(node) & {"prefect", "flows", "tasks"} and getattr(node, "module", "") not in LIGHT
     ] == []

@@ -55,12 +55,12 @@ def ingest(
     secret; exit code 1 if there are any. A named file that cannot be read ends with exit code 65; in a folder it is
     reported and stops no other.
     """
+    if not follow and bool(paths) == discover:
+        raise click.UsageError("name files or folders, or give --discover or --follow")
     _require_existing(paths)
     if follow:
         _follow(paths, home, as_json=as_json)
         return
-    if bool(paths) == discover:
-        raise click.UsageError("name files or folders, or give --discover or --follow")
     from slowwave.interfaces.cli.local import progress_bars, show_result, stopping_in_order
     from slowwave.memory import Memory
 
@@ -135,8 +135,8 @@ def _report(flow: Any, home: str | None, parameters: dict[str, Any]) -> Any:
             and parameters.keys() <= {"action"}
             and parameters.get("action", "derive") == "derive"
         ):
-            estimate = run_plain("rederive", home, {"dry_run": True}).estimate
-            output.remark([estimate.line] if estimate is not None else [])
+            waits: Any = run_plain("rederive", home, {"dry_run": True})
+            output.remark([waits.estimate.line] if waits.estimate is not None else [])
         return run_plain(flow, home, parameters)
     place = place_of(home)
     output.remark([place.line])
@@ -227,7 +227,7 @@ def ui(*, port: int | None, home: str | None) -> None:
     """Serve Prefect's pages with every deployment, on this machine, until Ctrl-C."""
     from flows.serve import serve_ui
 
-    serve_ui(home, port=port)
+    serve_ui(home, say=output.emit, port=port)
 
 
 def _parameters(

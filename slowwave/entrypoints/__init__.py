@@ -1,1 +1,0 @@
-"""The faces: each parses its input, calls `Memory` and shows the result."""
