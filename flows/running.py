@@ -12,10 +12,11 @@ from contextlib import suppress
 from contextvars import copy_context
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
 from slowwave.errors import BusyError, CancelledError, ConfigError, TransientError
+from slowwave.schemas.choices import FlowName
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -27,23 +28,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-FlowName = Literal[
-    "ingest",
-    "extract",
-    "cluster",
-    "reconcile",
-    "consolidate",
-    "compress",
-    "link",
-    "decay",
-    "forget",
-    "promote",
-    "learn",
-    "nightly",
-    "rebuild",
-    "reembed",
-    "redact",
-]
 FLOWS: tuple[str, ...] = get_args(FlowName)
 WITH_SOURCES = ("ingest", "nightly")
 Report: TypeAlias = "StageReport | NightReport"

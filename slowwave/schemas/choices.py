@@ -49,6 +49,25 @@ ArtifactType = Literal["commit", "pr", "adr", "file"]
 Relation = Literal["causal", "supersedes", "elaborates"]
 """How a memory belongs to an earlier one. Causes are stored as edges; the others are read from cells and judgements."""
 ExportFormat = Literal["jsonl", "markdown"]
+FlowName = Literal[
+    "ingest",
+    "extract",
+    "cluster",
+    "reconcile",
+    "consolidate",
+    "compress",
+    "link",
+    "decay",
+    "forget",
+    "promote",
+    "learn",
+    "nightly",
+    "rebuild",
+    "reembed",
+    "redact",
+]
+"""The flows that can be started, by the names of their files in `flows/`."""
+
 Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
 CorrectionReason = Literal["changed", "wrong"]
 """Why a memory is corrected: its value held until a day, or it never held."""

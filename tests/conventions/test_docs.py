@@ -11,8 +11,8 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from slowwave.entrypoints.harness.events import EVENTS, Action
 from slowwave.ingest.redact.table import ROWS
+from slowwave.interfaces.hooks.events import EVENTS, Action
 from slowwave.interfaces.http.lanes import Lanes
 from slowwave.interfaces.mcp.server import build
 from slowwave.journal.catalogue import CATALOGUE
@@ -73,12 +73,12 @@ def rules() -> str:
 
 
 def hooks() -> str:
-    """A table of the events of each harness, by what is done at them."""
+    """A table of the events of each agent, by what is done at them."""
     names = get_args(Action)
-    rows = [f"| harness | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
-    for harness, events in EVENTS.items():
+    rows = [f"| agent | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    for agent, events in EVENTS.items():
         of_action = [[f"`{event}`" for event in events if events[event] == action] for action in names]
-        rows.append(f"| `{harness}` | {' | '.join(', '.join(found) for found in of_action)} |")
+        rows.append(f"| `{agent}` | {' | '.join(', '.join(found) for found in of_action)} |")
     return "\n".join(rows)
 
 
@@ -106,7 +106,7 @@ PAGES = [
     ("events.md", "catalogue", catalogue),
     ("tables.md", "tables", tables),
     ("settings.md", "settings", settings),
-    ("harnesses.md", "hooks", hooks),
+    ("agents.md", "hooks", hooks),
 ]
 
 

@@ -98,18 +98,14 @@ class _Letters(Embedder):
         return self.embed_documents(texts)
 '''
 
-NAPS = '''"""`slowwave naps`: a command that the recipes invent."""
-
-from slowwave.entrypoints.commands.options import HomeOption, memory_of
-
-
-def naps(*, home: HomeOption = None) -> None:
-    """Count the nights."""
-    with memory_of(home) as memory:
-        print(memory.naps())
+EPISODES = '''@click.command()
+@home_option
+@json_option
+def episodes(*, home: str | None, as_json: bool) -> None:
+    """List conversations that were summarized, newest first."""
+    show(home, Question("/v1/episodes", query={"limit": 50}), as_json=as_json)
 
 
-COMMANDS = (naps,)
 '''
 
 DREAMS_ROUTE = '''@router.get("/dreams")
@@ -216,23 +212,40 @@ answer = load_settings("home").night.nap_minutes
         """
 from click.testing import CliRunner
 from slowwave.interfaces.cli.program import program
-ran = CliRunner().invoke(program, ["naps", "--home", "nowhere"])
-answer = [ran.exit_code, ran.stdout.strip()]
+os.environ["SLOWWAVE_SEARCH__RESIDENT_MINUTES"] = "0"
+ran = CliRunner().invoke(program, ["episodes", "--home", "nowhere", "--json"])
+answer = [ran.exit_code, json.loads(ran.stdout)["total"]]
 """,
-        [0, "3"],
+        [0, 0],
         {
-            "slowwave/memory.py": (
-                before(
-                    "    def stats(self",
-                    '    def naps(self) -> int:\n        """Nights so far."""\n        return 3\n\n',
-                ),
+            "slowwave/interfaces/cli/questions.py": (
+                before('@click.command()\n@click.option("--all", "has_resolved"', EPISODES),
             ),
-            "slowwave/entrypoints/cli.py": (
-                ("export, inspect, recall", "export, inspect, naps, recall"),
-                ("*inspect.COMMANDS,", "*inspect.COMMANDS, *naps.COMMANDS,"),
+            "slowwave/interfaces/cli/program.py": (after("    questions.timeline,\n", "    questions.episodes,\n"),),
+        },
+    ),
+    Recipe(
+        "A column in `list`",
+        """
+from slowwave.interfaces.rendering.cells import cell_page
+from slowwave.interfaces.rendering.view import View
+from slowwave.recall.lists.cells import COLUMNS
+from slowwave.schemas.lists import CellPage, CellRow
+row = CellRow.model_construct(
+    cell_id="a" * 24, event_time=NOW, cell_type="fact", content="Kiln 2 is on.", status="active", protected=True,
+    project_id="kiln", decay_rate=0.05,
+)
+table = cell_page(CellPage.model_construct(cells=[row], total=1, next_cursor="", notes=[]), View(NOW))[0]
+answer = ["decay_rate" in COLUMNS, table.columns[4], table.rows[0][4]]
+""",
+        [True, "rate", "0.05"],
+        {
+            "slowwave/schemas/lists.py": (before("    salience: float\n", "    decay_rate: float\n"),),
+            "slowwave/interfaces/rendering/cells.py": (
+                after('columns = ["id", "said", "type", "by"', ', "rate"'),
+                before("    if has_status:\n        yield", '    yield f"{cell.decay_rate:.2f}"\n'),
             ),
         },
-        {"slowwave/entrypoints/commands/naps.py": NAPS},
     ),
     Recipe(
         "An HTTP route with its MCP tool",

@@ -8,8 +8,9 @@ import pytest
 
 from flows.schedule import local_zone
 from slowwave.interfaces.http.nightly import PAUSE, start_due_night
-from slowwave.interfaces.http.runs import Ended, Failure, FlowRuns, Started, note
+from slowwave.interfaces.http.runs import FlowRuns, note
 from slowwave.schemas.report import NightReport
+from slowwave.schemas.runs import Ended, Failure, Started
 from tests.serving import serving
 
 DAY = timedelta(days=1)
@@ -34,7 +35,7 @@ class Recorded(FlowRuns):
 @pytest.fixture
 def runs(tmp_path: Path) -> Recorded:
     (tmp_path / "server").mkdir()
-    return Recorded(tmp_path, most=2, kept=100, niceness=0)
+    return Recorded(tmp_path)
 
 
 def at(moment: datetime) -> str:
@@ -87,7 +88,7 @@ def test_a_night_that_failed_for_another_reason_waits_for_the_next(runs: Recorde
 
 
 def test_a_home_that_was_removed_is_not_made_again(tmp_path: Path):
-    runs = Recorded(tmp_path / "gone", most=2, kept=100, niceness=0)
+    runs = Recorded(tmp_path / "gone")
     assert start_due_night(runs, tmp_path / "gone", "03:00", datetime.now(UTC)) is None
     assert not (tmp_path / "gone").exists()
 
@@ -96,7 +97,7 @@ def test_a_home_that_was_removed_is_not_made_again(tmp_path: Path):
 def test_a_server_with_the_schedule_runs_the_night_that_was_missed_and_lists_it(tmp_path: Path):
     (tmp_path / "server").mkdir()
     missed(tmp_path, days=2)
-    with serving(tmp_path, nightly=True, run_niceness=0) as client:
+    with serving(tmp_path, nightly=True) as client:
         deadline = time.monotonic() + 120
         while not (runs := client.get("/v1/runs").json()["entries"]) or runs[0]["state"] == "running":
             assert time.monotonic() < deadline, runs

@@ -15,7 +15,8 @@ from anyio.to_thread import run_sync
 
 from flows.schedule import local_zone, next_night
 from slowwave.errors import SlowwaveError
-from slowwave.interfaces.http.runs import FlowRun, FlowRuns
+from slowwave.interfaces.http.runs import FlowRuns
+from slowwave.schemas.runs import FlowRun
 from slowwave.whole_file import PRIVATE, write_whole
 
 LOOK_SECONDS = 20.0

@@ -9,7 +9,8 @@ from filelock import FileLock
 
 from flows.running import Parameters, Report, place_of, run_flow
 from slowwave.errors import SlowwaveError
-from slowwave.interfaces.http.runs import NICENESS, Ended, Failure, Started, note
+from slowwave.interfaces.http.runs import NICENESS, note
+from slowwave.schemas.runs import Ended, Failure, Started
 
 
 def carry_out(home: Path, run_id: str) -> None:

@@ -16,23 +16,21 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Literal
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from flows.running import WITH_SOURCES, FlowName, place_of
+from flows.running import WITH_SOURCES, place_of
 from slowwave.errors import BusyError, InputError, NotFoundError, TransientError
 from slowwave.interfaces.http.address import SINGLE
-from slowwave.schemas.report import NightReport, StageReport
+from slowwave.schemas.choices import FlowName
+from slowwave.schemas.runs import Ended, FlowRun, RunState, Started
 from slowwave.whole_file import PRIVATE, write_whole
 
 PROCESS = "slowwave.interfaces.http.run_process"
 """The module that the process of a run executes."""
 
-RunState = Literal["running", "done", "failed", "lost"]
-RunId = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{8,64}$")]
 RUN_ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
 
 MOST_RUNS, KEPT_RUNS = 2, 100
@@ -40,46 +38,6 @@ MOST_RUNS, KEPT_RUNS = 2, 100
 
 NICENESS = 10
 """A flow gives way to questions: half of the steps that `nice` has."""
-
-
-class Failure(BaseModel):
-    """The error that ended a run."""
-
-    type: str
-    detail: str
-
-
-class Started(BaseModel):
-    """A run as it was started."""
-
-    run_id: str
-    flow: FlowName
-    where: Literal["process", "prefect"] = Field(
-        description="`prefect`: on the Prefect server of PREFECT_API_URL or `slowwave ui`; else by the process alone."
-    )
-    dry_run: bool | None = Field(
-        default=None, description="As it was asked for; null for the flow's default."
-    )
-    force: bool = False
-    sources: list[str] = Field(default_factory=list)
-    started_at: datetime
-
-
-class Ended(BaseModel):
-    """The end of a run: its report, or its error."""
-
-    finished_at: datetime
-    report: StageReport | NightReport | None = None
-    failure: Failure | None = None
-
-
-class FlowRun(Started):
-    """A run of a flow. A `lost` one went without a report: its process was killed; what it committed is kept."""
-
-    state: RunState
-    finished_at: datetime | None = None
-    report: StageReport | NightReport | None = None
-    failure: Failure | None = None
 
 
 class FlowRuns:

@@ -120,7 +120,9 @@ class Guard:
             place = "".join(traceback.format_tb(error.__traceback__))
             _log.error("request %s failed: %s\n%s", scope["slowwave.request_id"], type(error).__name__, place)
             if not answer.status:
-                await problem(scope, 500, "the server's log says where it happened")(scope, receive, answer)
+                closing = {"Connection": "close"}  # uvicorn closes it after an error
+                told = problem(scope, 500, "the server's log says where it happened", headers=closing)
+                await told(scope, receive, answer)
             raise FailedError(scope["slowwave.request_id"]) from None
         finally:
             took = (time.monotonic() - started) * 1_000

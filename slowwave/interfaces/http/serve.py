@@ -239,6 +239,7 @@ def configured(app: object) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # no proxy is in front of a loopback
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
         limit_concurrency=CONNECTIONS,

@@ -1,7 +1,7 @@
 """Reports of stages, nights, flows and exports as blocks."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from slowwave.interfaces.rendering.blocks import (
     Block,
@@ -27,6 +27,7 @@ from slowwave.schemas.report import (
     several_memories,
     spent,
 )
+from slowwave.schemas.runs import Consolidated, FlowRun
 
 EXAMPLES: Final = 8
 DRY: Final = "A dry run: nothing was changed."
@@ -92,7 +93,7 @@ def _stage(stage: StageReport, *, has_title: bool) -> list[Block]:
 # Runs that a server started
 
 
-def _run(found: Any, view: View) -> list[Block]:
+def _run(found: FlowRun, view: View) -> list[Block]:
     """A run with its state; with its report once it is done, or the error that ended it."""
     failure = [line(f"{found.failure.type}: {found.failure.detail}")] if found.failure else []
     done = _report(found.report, view) if found.report else []
@@ -103,7 +104,7 @@ def _run(found: Any, view: View) -> list[Block]:
     ]
 
 
-def _run_list(found: Sequence[Any], view: View) -> list[Block]:
+def _run_list(found: Sequence[FlowRun], view: View) -> list[Block]:
     """Runs, newest first."""
     if not found:
         return [Opening("No run was started here yet.")]
@@ -111,7 +112,7 @@ def _run_list(found: Sequence[Any], view: View) -> list[Block]:
     return [Table(("run", "flow", "state", "started"), rows)]
 
 
-def _consolidated(found: Any, view: View) -> list[Block]:
+def _consolidated(found: Consolidated, view: View) -> list[Block]:
     """A night by hand in four numbers."""
     if found.state == "running":
         return [Opening(f"Night {found.run_id} is running: ask for the run again in a moment.")]

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 
 import slowwave.interfaces.http.bodies
-import slowwave.memory  # noqa: F401 # with the models of all that it answers
+import slowwave.memory  # with the models of all that it answers
+import slowwave.schemas.runs  # noqa: F401
 from slowwave.schemas.refusals import Frozen, Request
 
 

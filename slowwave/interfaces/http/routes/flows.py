@@ -8,16 +8,17 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
-from flows.running import WITH_SOURCES, FlowName
+from flows.running import WITH_SOURCES
 from slowwave.interfaces.http.accept import Rendered
 from slowwave.interfaces.http.bodies import PageOf, page_of
 from slowwave.interfaces.http.lanes import Ask
 from slowwave.interfaces.http.routes.record import usable_sources
-from slowwave.interfaces.http.runs import FlowRun, RunId, RunState
+from slowwave.schemas.choices import FlowName
 from slowwave.schemas.context import Path as FilePath
-from slowwave.schemas.refusals import Frozen, Request, Switch
+from slowwave.schemas.refusals import Request, Switch
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.schemas.requests import PageRequest
+from slowwave.schemas.runs import Consolidated, FlowRun, RunId
 
 router = APIRouter(prefix="/v1", tags=["flows"], route_class=Rendered)
 
@@ -54,19 +55,6 @@ class ConsolidateBody(Request):
     force: Switch = Field(default=False, description="Ask the model even if little is new.")
     wait_seconds: float = Field(default=60.0, ge=0, le=600, description="So long its end is waited for.")
     run_id: OwnId = None
-
-
-class Consolidated(Frozen):
-    """The changes that a night made, or would make; while it runs only `run_id` and `state` are known."""
-
-    run_id: str
-    state: RunState
-    dry_run: bool
-    deduped: int | None = Field(default=None, description="Memories that were merged into others.")
-    compressed: int | None = Field(default=None, description="Episodes and short forms that were written.")
-    forgotten: int | None = Field(default=None, description="Memories that were archived or pruned.")
-    contradictions_found: int | None = None
-    notes: list[str] = Field(default_factory=list)
 
 
 class ReindexBody(Request):
