@@ -145,7 +145,10 @@ def explain(cell_id: str, *, home: str | None, as_json: bool) -> None:
 @home_option
 @json_option
 def entity(name: tuple[str, ...], *, project: str | None, home: str | None, as_json: bool) -> None:
-    """Show a person, a project, a tool or a place: other names, values now and before, neighbours."""
+    """Show what is known of a name.
+
+    A person, a project, a tool or a place: other names, values now and before, neighbours.
+    """
     asked = {"name": " ".join(name), "project": project_id(project, home)}
     show(home, Question("/v1/entity", query=asked), as_json=as_json)
 

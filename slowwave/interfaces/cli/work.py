@@ -225,7 +225,10 @@ def mcp(*, home: str | None) -> None:
 @click.option("--port", type=click.IntRange(1, 65_535), help="Port of the pages (default: 4200).")
 @home_option
 def ui(*, port: int | None, home: str | None) -> None:
-    """Serve Prefect's pages with every deployment, on this machine, until Ctrl-C."""
+    """Serve Prefect's pages with every deployment.
+
+    On this machine, until Ctrl-C.
+    """
     from flows.serve import serve_ui
 
     serve_ui(home, say=output.emit, port=port)
