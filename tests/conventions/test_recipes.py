@@ -226,7 +226,7 @@ answer = [ran.exit_code, json.loads(ran.stdout)["total"]]
     Recipe(
         "A column in `list`",
         """
-from slowwave.interfaces.rendering.cells import cell_page
+from slowwave.interfaces.rendering.answers import blocks_of
 from slowwave.interfaces.rendering.view import View
 from slowwave.recall.lists.cells import COLUMNS
 from slowwave.schemas.lists import CellPage, CellRow
@@ -234,7 +234,8 @@ row = CellRow.model_construct(
     cell_id="a" * 24, event_time=NOW, cell_type="fact", content="Kiln 2 is on.", status="active", protected=True,
     project_id="kiln", decay_rate=0.05,
 )
-table = cell_page(CellPage.model_construct(cells=[row], total=1, next_cursor="", notes=[]), View(NOW))[0]
+page = CellPage.model_construct(cells=[row], total=1, next_cursor="", notes=[])
+table = blocks_of(page, View(NOW))[0]
 answer = ["decay_rate" in COLUMNS, table.columns[4], table.rows[0][4]]
 """,
         [True, "rate", "0.05"],
