@@ -105,7 +105,7 @@ def measure(folder: Path, *, cells: int, rounds: int) -> dict[str, Any]:
             }
             payload = json.dumps(given).encode()
             bare, _ = run(BARE)
-            without = 0.0 if place % 10 else start_asleep(folder / f"asleep-{place}")
+            without = 0.0 if place % 2 else start_asleep(folder / f"asleep-{place}")
             with_server, answer = run(hook(home), payload)
             if place >= WARM_UP:
                 told += bool(answer)

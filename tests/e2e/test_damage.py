@@ -535,7 +535,7 @@ SETTINGS = {
 def test_garbled_settings_are_told_first_and_mended_by_removing_the_file(home, text, monkeypatch):
     path = home / "slowwave.toml"
     path.write_text(SETTINGS[text]) if text != "a folder" else as_folder(path)
-    for words in (("search", "rate limit"), ("status",), ("rebuild",), ("remember", "It is 5.")):
+    for words in (("search", "rate limit"), ("status",), ("run rebuild",), ("remember", "It is 5.")):
         done = call(words[0], home, *words[1:])
         assert done.exit_code == 78, done.output
         assert str(path) in done.output.replace("\n", "")

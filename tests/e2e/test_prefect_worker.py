@@ -218,7 +218,7 @@ def over_http(prefect_server: PrefectServer) -> Iterator[httpx.Client]:
         patch.delenv("PREFECT_API_URL", raising=False)
         for name in [name for name in os.environ if name.startswith("PREFECT_LOGGING")]:
             patch.delenv(name)
-        with serving(prefect_server.home, run_niceness=0) as client:
+        with serving(prefect_server.home) as client:
             yield client
 
 

@@ -134,8 +134,8 @@ def test_latency_is_told_for_both_kinds_of_questions_beside_the_exact_pass(told)
 def test_hooks_tells_the_time_of_a_hook_beside_a_bare_interpreter(told):
     found = told(hooks.main, "--cells", "60", "--rounds", "4")
     assert (found["cells"], found["rounds"], found["bare"]["ratio"]) == (60, 4, 1.0)
-    assert found["answered"] + found["missed"] > 0
-    assert all(0 < found[name]["p50_ms"] <= found[name]["p95_ms"] for name in ("bare", "alone", "served"))
+    assert found["answered"] > 0
+    assert all(0 < found[name]["p50_ms"] <= found[name]["p95_ms"] for name in ("bare", "asleep", "served"))
 
 
 def test_the_server_bears_its_clients_and_keeps_what_it_acknowledged_through_a_kill(told):

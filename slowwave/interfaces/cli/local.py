@@ -6,6 +6,7 @@ Imported late: with the renderers come Rich and Polars, and a question needs non
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -24,6 +25,9 @@ from slowwave.interfaces.rendering.view import View, view_of
 from slowwave.progress import listening
 
 INTERRUPTED = 130
+STOP_SECONDS = 10.0
+"""Seconds that requests in flight may take to end after Ctrl-C: a model may be silent for minutes, and a kill loses
+nothing."""
 STOPPING = b"slowwave: stopping; what was committed is kept. Ctrl-C again leaves at once\n"
 
 
@@ -84,6 +88,9 @@ def stopping_in_order() -> Iterator[None]:
 def _first(_: int, __: FrameType | None) -> None:
     signal.signal(signal.SIGINT, _second)
     os.write(2, STOPPING)
+    leaving = threading.Timer(STOP_SECONDS, os._exit, [INTERRUPTED])
+    leaving.daemon = True
+    leaving.start()
     raise KeyboardInterrupt
 
 
