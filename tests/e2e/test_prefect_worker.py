@@ -237,7 +237,9 @@ def test_a_flow_that_the_server_starts_stands_on_prefects_page(
     (tmp_path / "notes.md").write_text(f"# Kilns\n\n{SAID}\n", encoding="utf-8")
     asked = {"sources": [str(tmp_path / "notes.md")]}
     run_id = over_http.post("/v1/flows/ingest/runs", json=asked).json()["run_id"]
-    report = until(over_http, run_id, "done", "failed")["report"]
+    ended = until(over_http, run_id, "done", "failed")
+    assert ended["state"] == "done", ended
+    report = ended["report"]
     [run] = on_the_page(prefect_server, "ingest", run_id)
     assert (run["state"]["type"], run["deployment_id"]) == ("COMPLETED", None)
     assert run["parameters"]["sources"] == asked["sources"]
