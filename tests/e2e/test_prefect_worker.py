@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -245,7 +245,9 @@ def test_a_flow_that_the_server_starts_stands_on_prefects_page(
     (tmp_path / "notes.md").write_text(f"# Kilns\n\n{SAID}\n", encoding="utf-8")
     asked = {"sources": [str(tmp_path / "notes.md")]}
     run_id = over_http.post("/v1/flows/ingest/runs", json=asked).json()["run_id"]
-    report = until(over_http, run_id, "done", "failed")["report"]
+    ended = until(over_http, run_id, "done", "failed")
+    assert ended["state"] == "done", ended
+    report = ended["report"]
     [run] = on_the_page(prefect_server, "ingest", run_id)
     assert (run["state"]["type"], run["deployment_id"]) == ("COMPLETED", None)
     assert run["parameters"]["sources"] == asked["sources"]
@@ -326,16 +328,21 @@ def test_stopped_or_killed_in_a_night_it_leaves_no_process_and_starts_again_with
 
 
 def miss_the_next_night(home: Path) -> str:
-    """Move the next night of the schedule to yesterday, as if `slowwave ui` had not run since; its id."""
+    """Move the next night of the schedule two days back, as if `slowwave ui` had not run since; its id."""
     with sqlite3.connect(home / "prefect" / "prefect.db") as database:
-        [run_id] = database.execute(
-            "select id from flow_run where auto_scheduled and state_type = 'SCHEDULED' order by expected_start_time"
+        run_id, state_id, due = database.execute(
+            "select id, state_id, expected_start_time from flow_run"
+            " where auto_scheduled and state_type = 'SCHEDULED' order by expected_start_time"
         ).fetchone()
-        moved = "datetime({0}, '-2 days')"
+        moved = datetime.fromisoformat(due) - timedelta(days=2)
+        shown = f"{moved:%Y-%m-%d %H:%M:%S.%f}"
         database.execute(
-            f"update flow_run set expected_start_time = {moved.format('expected_start_time')},"
-            f" next_scheduled_start_time = {moved.format('next_scheduled_start_time')} where id = ?",
-            [run_id],
+            "update flow_run set expected_start_time = ?, next_scheduled_start_time = ? where id = ?",
+            [shown, shown, run_id],
+        )
+        database.execute(
+            "update flow_run_state set state_details = json_set(state_details, '$.scheduled_time', ?) where id = ?",
+            [f"{moved:%Y-%m-%dT%H:%M:%S}Z", state_id],
         )
     database.close()
     return str(run_id)

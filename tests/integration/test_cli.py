@@ -579,7 +579,7 @@ def test_ctrl_c_is_one_line_and_exit_code_130(home):
 
 @pytest.mark.processes
 def test_ctrl_c_while_a_night_asks_a_model_is_one_line_and_exit_code_130(home):
-    with OpenAIServer(lambda _: silence(60)) as server:
+    with OpenAIServer(lambda _: silence(5)) as server:
         code, out, err = interrupted(
             *("run", "nightly", "--source", SAMPLE, "--home", home),
             server=server,
