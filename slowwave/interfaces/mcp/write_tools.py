@@ -285,7 +285,7 @@ async def erase_fact(
 
 
 def _origin(ctx: Context, sure: Agreement, command: str) -> str:
-    """Whose word an edit is: the user's who agreed, or the assistant's where the client cannot ask.
+    """The origin of an edit: the user who agreed, or the assistant where the client cannot ask.
 
     Raises:
         RefusalError: the user was asked and did not agree.
@@ -297,7 +297,7 @@ def _origin(ctx: Context, sure: Agreement, command: str) -> str:
 
 
 def _one_of(**named: str) -> dict[str, Any]:
-    """What is named; through a tool an interrupted erase is not ended by naming nothing.
+    """Return the names given; a tool does not end an interrupted erase by naming nothing.
 
     Raises:
         RefusalError: nothing is named.

@@ -24,7 +24,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Opening:
-    """What was found or done, in our own words: it never holds stored text, so an agent reads it outside the fence."""
+    """The outcome in our own words: it never holds stored text, so an agent reads it outside the fence."""
 
     text: str
 
@@ -77,7 +77,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where the next page begins; not shown where entries of this page had to be left out."""
+    """Begin of the next page; not shown where entries of this page had to be left out."""
 
     text: str
 

@@ -20,7 +20,7 @@ WOULD: Final = {
 
 
 def _status(found: Status, view: View) -> list[Block]:
-    """Where the memory is, the last night, waiting work, rows and sizes."""
+    """The home, its last night, waiting work, rows and sizes."""
     home = _named("home", str(found.home))
     if not found.has_memory:
         segments = several(found.pending.segments, "journal segment")
@@ -94,7 +94,7 @@ def _stats(found: Stats, view: View) -> list[Block]:
             f"{found.without_topic} without a topic",
         ),
         _named(
-            "besides", f"{several(found.open_contradictions, 'open contradiction')}, {found.tombstones} deleted, "
+            "also", f"{several(found.open_contradictions, 'open contradiction')}, {found.tombstones} deleted, "
             f"{several(found.erased_turns, 'message')} erased",
         ),
         _named("forgotten", f"{found.archived_events} archived, {found.revived_events} revived{wrong}"),

@@ -47,7 +47,7 @@ def flat(text: str) -> str:
 
 
 def terminal(blocks: Sequence[Block], view: View) -> tuple[str, list[str]]:
-    """What goes to stdout, and the notes, which go to stderr a line each."""
+    """Return the text for stdout, and the notes for stderr, a line each."""
     console = Console(
         file=StringIO(),
         width=view.width,

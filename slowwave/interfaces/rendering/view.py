@@ -1,4 +1,4 @@
-"""How a caller wants to see an answer, as it says so in the header `Slowwave-View`.
+"""The view of a caller: its screen and options, as the header `Slowwave-View` gives them.
 
 `width=100, color=1, explain=1`: every part may be missing. The command line sends it; a program that sends none gets
 plain text of 100 columns.
