@@ -13,7 +13,7 @@ from tests.conventions.source import ROOT, modules
 
 BENCHMARK_IMPORT = re.compile(
     r"^(?:from|import) benchmarks\b(?!\.(?:blind_secrets|coverage|demo|evaluation|pages|question_sets"
-    r"|record_answers|redaction|replay|scripted_answers|year_oracle|year_world)\b)",
+    r"|record_answers|redaction|replay|scripted_answers|ways|year_oracle|year_world)\b)",
     re.MULTILINE,
 )
 """The modules left out measure nothing: the demo, a recorder, secrets for tests, stand-ins of a model; or they are

@@ -139,7 +139,6 @@ answer = [asked, '"ritual"' in json.dumps(ExtractAnswer.model_json_schema()), "r
         ["ritual", True, True],
         {
             "slowwave/schemas/choices.py": (after('    "workflow",\n', '    "ritual",\n'),),
-            "data/README.md": (after("`pattern`, `workflow`", ", `ritual`"),),
             f"prompts/{EXTRACT_PROMPT.name}": (
                 before("  workflow = ", "  ritual = what a group does again and again\n"),
             ),
@@ -348,7 +347,7 @@ answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), 
         },
     ),
     Recipe(
-        "The decay formula",
+        "A rule of a stage",
         """
 from slowwave.lifecycle.retention import days_until, retention, retention_of
 one = retention_of(0.1, 30.0, exponent=0.8)

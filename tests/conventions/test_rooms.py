@@ -13,7 +13,7 @@ import pytest
 
 from tests.conventions.source import LIBRARY, ROOT, Module, modules
 
-FILES_OF_THE_ROOT = 6
+FILES_OF_THE_ROOT = 7
 PRIVATE = {
     "desk": "edit session",
     "heir": "successor",

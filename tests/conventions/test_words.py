@@ -48,8 +48,6 @@ KEPT = re.compile(
 PENDING = (
     "docs/operations.md",
     "docs/mcp.md",
-    "docs/connect.md",
-    "docs/harnesses.md",
     "docs/notebooks.md",
     "slowwave/interfaces/http/runs.py",
 )

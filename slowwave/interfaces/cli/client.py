@@ -67,9 +67,10 @@ def show(home: str | None, question: Question, *, as_json: bool) -> None:
     output.remark(filter(None, unquote(reply.headers.get(NOTES, "")).split("\n")))
 
 
-def document(home: str | None, question: Question) -> Any:
+def document(home: str | None, question: Question) -> dict[str, Any]:
     """The answer as a JSON document. Raises as `show`."""
-    return json.loads(_asked(home, question, {"Accept": "application/json"}).body)
+    found: dict[str, Any] = json.loads(_asked(home, question, {"Accept": "application/json"}).body)
+    return found
 
 
 def part(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What runs in this process: results rendered as the server renders them, and progress on stderr.
+"""Results and progress of work in this process, rendered as the server renders them.
 
 Imported late: with the renderers come Rich and Polars, and a question needs none of them.
 """

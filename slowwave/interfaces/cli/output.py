@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
 NOT_WRITTEN = 74
 """`EX_IOERR` of sysexits.h."""
@@ -45,7 +44,7 @@ def emit(text: str) -> None:
         raise SystemExit(NOT_WRITTEN) from None
 
 
-def emit_json(document: Any) -> None:
+def emit_json(document: object) -> None:
     """Write one JSON document in ASCII, which no terminal and no encoding can be hurt by."""
     emit(json.dumps(document, indent=2, ensure_ascii=True, default=str))
 

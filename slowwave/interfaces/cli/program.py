@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -27,7 +26,7 @@ class Commands(click.Group):
         """The commands in the order in which they were added."""
         return list(self.commands)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run a command.
 
         Raises:

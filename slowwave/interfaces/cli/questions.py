@@ -145,7 +145,10 @@ def explain(cell_id: str, *, home: str | None, as_json: bool) -> None:
 @home_option
 @json_option
 def entity(name: tuple[str, ...], *, project: str | None, home: str | None, as_json: bool) -> None:
-    """Show a person, a project, a tool or a place: other names, values now and before, neighbours."""
+    """Show what is known of a name.
+
+    A person, a project, a tool or a place: other names, values now and before, neighbours.
+    """
     asked = {"name": " ".join(name), "project": project_id(project, home)}
     show(home, Question("/v1/entity", query=asked), as_json=as_json)
 
@@ -222,6 +225,6 @@ def release(ids: tuple[str, ...], *, everything: bool, home: str | None, as_json
     show(home, Question("/v1/quarantine/release", body=body, writes=True), as_json=as_json)
 
 
-def cell_of(home: str | None, cell_id: str) -> Any:
+def cell_of(home: str | None, cell_id: str) -> dict[str, Any]:
     """One memory as a document (`CellDetail`), for the editor."""
     return document(home, Question(f"/v1/cells/{part(cell_id)}"))

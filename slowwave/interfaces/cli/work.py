@@ -14,6 +14,7 @@ from slowwave.interfaces.cli.client import project_id
 from slowwave.interfaces.cli.options import dry_run_option, home_option, json_option, project_option
 
 if TYPE_CHECKING:
+    from slowwave.schemas.choices import ExportFormat
     from slowwave.schemas.report import StageReport
 
 FLOWS = (
@@ -164,7 +165,7 @@ def _report(flow: Any, home: str | None, parameters: dict[str, Any]) -> Any:
 def export(
     *,
     to: str,
-    form: Any,
+    form: "ExportFormat",
     scopes: tuple[Any, ...],
     project: str | None,
     dry_run: bool,
@@ -224,7 +225,10 @@ def mcp(*, home: str | None) -> None:
 @click.option("--port", type=click.IntRange(1, 65_535), help="Port of the pages (default: 4200).")
 @home_option
 def ui(*, port: int | None, home: str | None) -> None:
-    """Serve Prefect's pages with every deployment, on this machine, until Ctrl-C."""
+    """Serve Prefect's pages with every deployment.
+
+    On this machine, until Ctrl-C.
+    """
     from flows.serve import serve_ui
 
     serve_ui(home, say=output.emit, port=port)

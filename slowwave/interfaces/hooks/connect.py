@@ -220,7 +220,7 @@ def _read(agent: AgentName, scope: Scope, places: Places, home: str) -> list[tup
     if not wanted:
         raise InputError(f"{agent} has no settings of a project: leave out --project")
     if scope == "project" and not (places.project / ".git").exists():
-        raise InputError("you stand in no git repository: go into the project's, or leave out --project")
+        raise InputError("this folder is in no git repository: go into the project's, or leave out --project")
     project = places.project.resolve()
     for file in wanted if scope == "project" else ():
         path = file.path  # a repository may come with links that its author chose

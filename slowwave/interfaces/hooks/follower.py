@@ -135,7 +135,7 @@ class Follower:
             return
         with self._changed:
             if len(self._waiting) >= MOST_WAITING:
-                raise TransientError("too many transcripts wait to be taken in: try again later")
+                raise TransientError("too many transcripts are waiting to be read: try again later")
             self._wait(str(transcript) if is_file else f"conversation {session}", {session: is_over})
             self._keep()
             self._changed.notify_all()

@@ -182,7 +182,7 @@ def _child(parent: Entry, key: str, empty: Any, file: Wanted) -> Any:
     value = parent.setdefault(key, empty)
     if not isinstance(value, type(empty)):
         kind = "an object" if empty == {} else "a list"
-        raise InputError(f"{file.path}: {key} is not {kind}. Mend the file, then try again")
+        raise InputError(f"{file.path}: {key} is not {kind}. Repair the file, then try again")
     return value
 
 

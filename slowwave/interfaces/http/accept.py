@@ -4,7 +4,7 @@ The body is what belongs on stdout; the header `Slowwave-Notes` has the lines fo
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from fastapi.responses import PlainTextResponse, Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.datastructures import Headers
 
 from slowwave.interfaces.rendering.view import HEADER, View, view_of
@@ -46,7 +47,7 @@ def _rendered(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
     return answer
 
 
-def as_text(found: Any, view: View, status: int) -> Response:
+def as_text(found: BaseModel | Sequence[BaseModel], view: View, status: int) -> Response:
     """An answer as a terminal of this view shows it."""
     from slowwave.interfaces.rendering.answers import blocks_of  # with Rich, which a server may never need
     from slowwave.interfaces.rendering.text import terminal

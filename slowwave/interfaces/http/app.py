@@ -51,6 +51,9 @@ BODY_BYTES = 8_000_000
 FLUSH_SECONDS = 5.0
 """Seconds between two writes of what was used; a kill loses no more than these."""
 
+FIRST_SECONDS = 0.5
+"""Seconds that a server on demand gives to the question which started it; loading tables meanwhile costs it .15 s."""
+
 IDLE_LOOK_SECONDS = 1.0
 """Seconds between two looks whether a server on demand is still needed."""
 
@@ -154,6 +157,8 @@ async def _living(app: FastAPI) -> AsyncIterator[None]:
 
 async def _warm(state: Any) -> None:
     memory: Memory = state.lanes.memory
+    if state.leave is not None:
+        await asyncio.sleep(FIRST_SECONDS)
     try:
         await run_sync(partial(memory.warm, is_served=True))
         await run_sync(memory.fold_soon)

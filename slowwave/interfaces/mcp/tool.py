@@ -1,4 +1,4 @@
-"""A tool made of a typed function: a model reads its docstring, and it answers text alone."""
+"""Make a tool of a typed function: a model reads its docstring, and it answers text alone."""
 
 from collections.abc import Callable
 from inspect import cleandoc

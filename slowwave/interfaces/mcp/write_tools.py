@@ -285,7 +285,7 @@ async def erase_fact(
 
 
 def _origin(ctx: Context, sure: Agreement, command: str) -> str:
-    """The origin of an edit: the user who agreed, or the assistant where the client cannot ask.
+    """Origin of an edit: the user who agreed, or the assistant where the client cannot ask.
 
     Raises:
         RefusalError: the user was asked and did not agree.
@@ -297,7 +297,7 @@ def _origin(ctx: Context, sure: Agreement, command: str) -> str:
 
 
 def _one_of(**named: str) -> dict[str, Any]:
-    """Return the names given; a tool does not end an interrupted erase by naming nothing.
+    """The target of an erase; naming nothing does not resume an interrupted one.
 
     Raises:
         RefusalError: nothing is named.

@@ -358,7 +358,7 @@ def _done(found: Done, view: View) -> list[Block]:
 
 
 def _deed(found: Done) -> str:
-    """The name of an edit, by its events."""
+    """Effects of an edit, by its events."""
     if "cell.deleted" in found.changed:
         return "Forgotten"
     if found.reason is not None and found.replaced:

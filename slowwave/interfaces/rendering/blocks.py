@@ -24,7 +24,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Opening:
-    """The outcome in our own words: it never holds stored text, so an agent reads it outside the fence."""
+    """A line of ours on the result: it never holds stored text, so an agent reads it outside the fence."""
 
     text: str
 
@@ -77,7 +77,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Begin of the next page; not shown where entries of this page had to be left out."""
+    """Cursor of the next page; not shown if entries of this page had to be left out."""
 
     text: str
 

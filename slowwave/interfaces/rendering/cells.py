@@ -31,7 +31,7 @@ STILL_QUOTED: Final = {"whole": "", "in part": ", partly outdated", "no": ", out
 
 
 def whose(origin: str) -> str:
-    """An origin in words; an unknown one as it is."""
+    """Name of an origin for readers; an unknown origin as it is."""
     return next((said for name, said in WHOSE.items() if name == origin), origin) or PERSON
 
 
@@ -72,7 +72,7 @@ def _status(cell: CellRow) -> str:
 
 
 def end_of(next_cursor: str, *, shown: int, total: int) -> list[Block]:
-    """The count of entries on a page and in all, and the begin of the next page."""
+    """Count of the entries on a page, and the cursor of the next one."""
     more = [Cursor(f"Next page: cursor {next_cursor}")] if next_cursor else []
     return [Note(f"{shown} of {total:,}"), *more]
 

@@ -20,7 +20,7 @@ WOULD: Final = {
 
 
 def _status(found: Status, view: View) -> list[Block]:
-    """The home, its last night, waiting work, rows and sizes."""
+    """The home of the memory, the last night, waiting work, rows and sizes."""
     home = _named("home", str(found.home))
     if not found.has_memory:
         segments = several(found.pending.segments, "journal segment")

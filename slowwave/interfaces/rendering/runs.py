@@ -130,7 +130,7 @@ def _consolidated(found: Consolidated, view: View) -> list[Block]:
 
 
 def _exported(found: Exported, view: View) -> list[Block]:
-    """The files of an export, and how to import them elsewhere."""
+    """Files of an export, and how to import them elsewhere."""
     verb = "Would write" if found.dry_run else "Wrote"
     rows = {kind.replace("_", " "): count for kind, count in sorted(found.counts.items())}
     is_rows = found.format == "jsonl"

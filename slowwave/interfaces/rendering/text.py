@@ -47,7 +47,7 @@ def flat(text: str) -> str:
 
 
 def terminal(blocks: Sequence[Block], view: View) -> tuple[str, list[str]]:
-    """Return the text for stdout, and the notes for stderr, a line each."""
+    """The text for stdout, and the notes for stderr, a line each."""
     console = Console(
         file=StringIO(),
         width=view.width,

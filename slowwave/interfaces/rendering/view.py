@@ -1,4 +1,4 @@
-"""The view of a caller: its screen and options, as the header `Slowwave-View` gives them.
+"""The caller's view of an answer, from the header `Slowwave-View`.
 
 `width=100, color=1, explain=1`: every part may be missing. The command line sends it; a program that sends none gets
 plain text of 100 columns.

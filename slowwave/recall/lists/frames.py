@@ -30,7 +30,7 @@ def frame(reader: Reader, table: str, columns: Sequence[str] | None, where: pl.E
 
 
 def _owner_of_rows(table: str) -> Literal["row", "memory", "home"] | None:
-    """Where the owner of a table's rows is named; None where nothing names it, and nobody may read the table."""
+    """Columns that name the owner of a table's rows; None if nothing names it, and nobody may read the table."""
     columns = frame_schema(table).names()
     if {*OWNER} <= {*columns}:
         return "row"

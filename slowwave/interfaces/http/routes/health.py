@@ -23,7 +23,7 @@ class Live(BaseModel):
 
 
 class Ready(BaseModel):
-    """Whether the server can answer, or the reasons why not."""
+    """State of the server: ready to answer, or the reasons why not."""
 
     is_ready: bool
     reasons: list[str] = Field(default_factory=list, description="Why it is not ready; what to do.")
@@ -49,7 +49,7 @@ async def ready(request: Request, response: Response) -> Ready:
 
 
 def _look(state: Any) -> Ready:
-    """Whether the home can be read and written, without paths or texts of it."""
+    """Reasons why the home cannot be read or written, without paths or texts of it."""
     home, reasons = state.lanes.home, []
     if not state.is_warm:
         reasons.append("the tables are being loaded: ask again in a moment")
