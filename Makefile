@@ -112,13 +112,13 @@ bench: $(WORKS) ## speed and quality measurements
 	$(BIN)/python benchmarks/hooks.py
 	$(BIN)/python benchmarks/server.py
 
-COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --group build --extra onnx \
+COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --group build \
 	--custom-compile-command "make lock" --quiet pyproject.toml
 
 lock: ## resolve the dependencies of pyproject.toml into both locks again (needs uv)
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv on the PATH" >&2; exit 1; }
 	$(COMPILE) -o requirements.lock
-	$(COMPILE) --extra dev --constraints requirements.lock -o requirements-dev.lock
+	$(COMPILE) --extra dev --extra onnx --constraints requirements.lock -o requirements-dev.lock
 
 clean: ## remove caches and build leftovers; memories below data/ and .venv stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info

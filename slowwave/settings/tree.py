@@ -29,6 +29,7 @@ from slowwave.settings.groups import (
     EpisodeSettings,
     ForgetSettings,
     GraphSettings,
+    HookSettings,
     LLMSettings,
     NightSettings,
     PromoteSettings,
@@ -121,6 +122,7 @@ class Settings(BaseSettings):
     decay: DecaySettings = DecaySettings()
     forget: ForgetSettings = ForgetSettings()
     edits: EditSettings = EditSettings()
+    hooks: HookSettings = HookSettings()
     promote: PromoteSettings = PromoteSettings()
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()

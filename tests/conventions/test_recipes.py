@@ -226,7 +226,7 @@ answer = [ran.exit_code, json.loads(ran.stdout)["total"]]
     Recipe(
         "A column in `list`",
         """
-from slowwave.interfaces.rendering.cells import cell_page
+from slowwave.interfaces.rendering.answers import blocks_of
 from slowwave.interfaces.rendering.view import View
 from slowwave.recall.lists.cells import COLUMNS
 from slowwave.schemas.lists import CellPage, CellRow
@@ -234,7 +234,8 @@ row = CellRow.model_construct(
     cell_id="a" * 24, event_time=NOW, cell_type="fact", content="Kiln 2 is on.", status="active", protected=True,
     project_id="kiln", decay_rate=0.05,
 )
-table = cell_page(CellPage.model_construct(cells=[row], total=1, next_cursor="", notes=[]), View(NOW))[0]
+page = CellPage.model_construct(cells=[row], total=1, next_cursor="", notes=[])
+table = blocks_of(page, View(NOW))[0]
 answer = ["decay_rate" in COLUMNS, table.columns[4], table.rows[0][4]]
 """,
         [True, "rate", "0.05"],
@@ -312,8 +313,8 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
                 ),
             ),
             "slowwave/settings/groups.py": (
-                ('Literal["auto", "ollama", "openai", "wordllama", "none"]',
-                 'Literal["auto", "ollama", "openai", "wordllama", "letters", "none"]'),
+                ('Literal["auto", "ollama", "openai", "onnx", "wordllama", "none"]',
+                 'Literal["auto", "ollama", "openai", "onnx", "wordllama", "letters", "none"]'),
             ),
         },
         {"slowwave/models/embed/letters.py": LETTERS},
@@ -350,17 +351,15 @@ answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), 
         "A rule of a stage",
         """
 from slowwave.lifecycle.retention import days_until, retention, retention_of
-one = retention_of(0.1, 30.0, exponent=0.8)
-frame = pl.select(
-    left=retention(pl.lit(0.1), pl.lit(30.0), exponent=0.8), back=days_until(pl.lit(one), pl.lit(0.1), exponent=0.8)
-)
+one = retention_of(0.1, 30.0)
+frame = pl.select(left=retention(pl.lit(0.1), pl.lit(30.0)), back=days_until(pl.lit(one), pl.lit(0.1)))
 answer = [round(one, 6), round(frame["left"][0], 6), round(frame["back"][0], 6)]
 """,
         [0.396906, 0.396906, 30.0],
         {
             "slowwave/lifecycle/retention.py": (
-                ("return (-rate * days.pow(exponent)).exp()", "return 1.0 / (1.0 + rate * days.pow(exponent))"),
-                ("return exp(-rate * days**exponent)", "return 1.0 / (1.0 + rate * days**exponent)"),
+                ("return (-rate * days.pow(EXPONENT)).exp()", "return 1.0 / (1.0 + rate * days.pow(EXPONENT))"),
+                ("return exp(-rate * days**EXPONENT)", "return 1.0 / (1.0 + rate * days**EXPONENT)"),
                 ("faded = (-share.log()).clip(lower_bound=0.0)", "faded = (1.0 / share - 1.0).clip(lower_bound=0.0)"),
             )
         },

@@ -48,11 +48,11 @@ def test_a_run_says_that_its_answers_are_recorded_shows_the_summary_first_and_le
     lines = capsys.readouterr().out.splitlines()
     assert "recorded answers" in lines[0]
     asked = next(number for number, line in enumerate(lines) if QUESTIONS[0] in line)
-    assert "180 requests per minute" in lines[asked + 1], "the current value leads"
-    labels = [line for line in lines[asked:] if line.startswith("--- ")]
-    assert labels[0].startswith("--- Topic summary: ")
-    memories = [label for label in labels if not label.startswith("--- Topic summary: ")]
-    assert memories[0].startswith("--- Memory: decided ")
+    assert lines[asked + 1].startswith("Found ")
+    assert "180 requests per minute" in lines[asked + 2], "the current value leads"
+    labels = [line for line in lines[asked + 1 :] if line.startswith("--- ")]
+    assert labels[0].startswith("--- Topic Summary: ")
+    assert labels[1].startswith("--- Memory [decision] ")
     assert [line.split(":")[0] for line in lines[-3:]] == [
         "Explore this memory",
         "Your own conversations",

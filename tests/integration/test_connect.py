@@ -475,7 +475,7 @@ def test_a_project_is_the_repository_that_one_stands_in(places, home, monkeypatc
     monkeypatch.setenv("HOME", str(places.user))
     monkeypatch.chdir(places.project / "src")
     assert this_machine() == Places(places.user, places.project, environment=dict(os.environ))
-    with pytest.raises(InputError, match="you stand in no git repository"):
+    with pytest.raises(InputError, match="is in no git repository"):
         add("cursor", places._replace(project=places.user), home, "project")
     with pytest.raises(InputError, match="has no settings of a project"):
         add("claude-desktop", places, home, "project")

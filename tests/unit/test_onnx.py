@@ -48,9 +48,7 @@ def test_a_text_is_the_mean_of_its_tokens_whatever_else_is_in_the_batch(folder):
     assert made.vectors.dtype == np.float32
     np.testing.assert_allclose(made.vectors, [mean_of(text) for text in texts], atol=1e-5)
     for text, row in zip(texts, made.vectors, strict=True):
-        np.testing.assert_allclose(
-            opened(folder, batch_size=1).embed_documents([text]).vectors[0], row, atol=1e-5
-        )
+        np.testing.assert_allclose(opened(folder).embed_documents([text]).vectors[0], row, atol=1e-5)
 
 
 def test_what_the_model_knows_nothing_of_is_a_failure_and_no_place(folder):

@@ -1,5 +1,6 @@
-"""Looks at everything that Slowwave stands on, and says what works and what to do. Changes nothing."""
+"""Check everything that Slowwave depends on, and say what works and what to do. Changes nothing."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import polars as pl
@@ -17,8 +19,9 @@ from flows.running import Place, check_server, place_of
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
+from slowwave.interfaces import client
 from slowwave.interfaces.hooks.doctor import agent_rows
-from slowwave.interfaces.http.address import read_address
+from slowwave.interfaces.http.address import Address, read_address
 from slowwave.interfaces.rendering.blocks import Block, Table, line
 from slowwave.interfaces.rendering.words import size_of
 from slowwave.models.checks import check_llm
@@ -36,6 +39,7 @@ ROOM_NEEDED = 100 * 1024**2
 ROOM_WISHED = 1024**3
 _IMPORT_SECONDS = 120
 _ANSWER_SECONDS = 5.0
+NO_SERVER = "none runs: the first question starts one, which leaves when nobody asks"
 _PROBE = "import prefect, prefect.server.api.server; print(prefect.__version__)"
 
 
@@ -228,21 +232,43 @@ def project_checks(home: Home) -> list[Check]:
 
 
 def server_checks(home: Home) -> list[Check]:
-    """The server of the home, where one runs or was killed: it is not needed."""
-    address = read_address(home.root.resolve())
-    if address is None:
-        return []
+    """The server of the home: none is needed, since a question starts one. One on a port is asked there."""
+    folder = home.root.resolve()
+    address = read_address(folder)
+    where = f"answers at {address.url}" if address else "answers on its socket"
     try:
-        with httpx.Client(trust_env=False, timeout=_ANSWER_SECONDS) as client:
-            told = client.get(f"{address.url}/health/ready").json()
-        problems, does = [*told["reasons"], *told["notes"]], [*told.get("does", [])]
-    except (httpx.HTTPError, ValueError, KeyError, TypeError):
-        problems, does = ["it does not answer: start `slowwave serve` again"], []
-    told_of = "; ".join(map(str, [*problems, *does]))
-    found = (
-        f"{address.url}: {told_of}" if problems else f"answers at {address.url}" + f"; {told_of}" * bool(does)
-    )
-    return [Check(name="server", is_well=not problems, is_needed=False, found=found)]
+        state = _ready(folder, address)
+        if state is None:
+            found = "it does not answer: start `slowwave serve` again" if address else NO_SERVER
+            return [Check(name="server", is_well=address is None, is_needed=False, found=found)]
+        problems = [*map(str, state["reasons"]), *map(str, state["notes"])]
+        does = [*map(str, state.get("does", []))]
+    except (SlowwaveError, ValueError, KeyError, TypeError):
+        problems, does = ["it answers with something else: start it again"], []
+    return [
+        Check(
+            name="server", is_well=not problems, is_needed=False, found="; ".join([where, *problems, *does])
+        )
+    ]
+
+
+def _ready(folder: Path, address: Address | None) -> dict[str, Any] | None:
+    """The server's own report (`/health/ready`); None where none answers."""
+    found: dict[str, Any]
+    if address is not None:
+        try:
+            found = httpx.get(f"{address.url}/health/ready", timeout=_ANSWER_SECONDS, trust_env=False).json()
+        except httpx.HTTPError:
+            return None
+        return found
+    if not client.has_sockets():
+        return None
+    request = ("GET", "/health/ready", None, dict[str, str]())
+    reply = client.exchange(client.socket_path(folder), request, writes=False)
+    if reply is None:
+        return None
+    found = json.loads(reply.body)
+    return found
 
 
 def _agents(path: str | None, server: list[Check]) -> list[Check]:

@@ -34,7 +34,7 @@ TOOLS_FOR: Final = {
     f" {FIRST_STEPS}": "",
     "`slowwave search`": "search_memory",
     "`slowwave contradictions`": "the tool contradictions",
-    "`slowwave archived`": "search_memory",
+    "`slowwave search --status archived`": "search_memory",
     "`slowwave confirm ID`": "confirm_fact",
     "`slowwave run nightly`": "the next night",
     "`--detail evidence`": "detail_level evidence",
