@@ -163,10 +163,10 @@ class _HomeServer(httpx2.AsyncHTTPTransport):
         opened = await self._sent(opening)
         await opened.aread()
         self._session = opened.headers.get(SESSION, "")
-        told = httpx2.Request(
+        opened_note = httpx2.Request(
             "POST", opening.url, headers={**_plain(opening), SESSION: self._session}, json=_OPENED
         )
-        await (await self._sent(told)).aread()
+        await (await self._sent(opened_note)).aread()
 
     async def _sent(self, request: httpx2.Request) -> httpx2.Response:
         """The answer of the server that has this program and these settings, which is started once if need be."""

@@ -14,9 +14,9 @@ def tool(
     """Make a tool of a function."""
 
     def made(call: Callable[..., Any]) -> Tool:
-        told = " ".join(cleandoc(call.__doc__ or "").split())
+        description = " ".join(cleandoc(call.__doc__ or "").split())
         return Tool.from_function(
-            call, title=title, description=told, annotations=hints, meta=meta, structured_output=False
+            call, title=title, description=description, annotations=hints, meta=meta, structured_output=False
         )
 
     return made

@@ -53,7 +53,7 @@ def for_agents(message: str) -> str:
 def page(blocks: Sequence[Block], view: View, *, newest_last: bool = False) -> str:
     """The page of an answer, at most `MOST_BYTES` long; the last entries are left out first, or the oldest.
 
-    What was found or done stands before the fence, in our own words. A page that is fenced already stays as it is.
+    The outcome comes before the fence, in our own words. A page that is fenced already stays as it is.
     """
     openings = [page_line(for_agents(block.text)) for block in blocks if isinstance(block, Opening)]
     notes = [f"({one_line(for_agents(block.text))})" for block in blocks if isinstance(block, Note)]

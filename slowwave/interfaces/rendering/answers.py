@@ -393,12 +393,12 @@ def _erased(found: Erased, view: View) -> list[Block]:
         ]
     proof = f"Proof: every byte of the home was searched for {several(found.searched_texts, 'text')}; none is there."
     left = [Opening(f"Still in {name}: {count}") for name, count in found.remaining.items()]
-    untold = f"Too short to be searched for: {several(found.short_texts, 'text')}; their rows are gone."
+    short_note = f"Too short to be searched for: {several(found.short_texts, 'text')}; their rows are gone."
     return [
         Opening(f"Erased {counts}."),
         *(Opening(f"  {name}: {count}") for name, count in found.rewritten.items()),
         *([Opening(proof)] if found.is_proven else left),
-        *([Opening(untold)] if found.short_texts else []),
+        *([Opening(short_note)] if found.short_texts else []),
         *notes(found.notes),
     ]
 

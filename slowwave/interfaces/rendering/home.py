@@ -94,7 +94,7 @@ def _stats(found: Stats, view: View) -> list[Block]:
             f"{found.without_topic} without a topic",
         ),
         _named(
-            "besides", f"{several(found.open_contradictions, 'open contradiction')}, {found.tombstones} deleted, "
+            "also", f"{several(found.open_contradictions, 'open contradiction')}, {found.tombstones} deleted, "
             f"{several(found.erased_turns, 'message')} erased",
         ),
         _named("forgotten", f"{found.archived_events} archived, {found.revived_events} revived{wrong}"),

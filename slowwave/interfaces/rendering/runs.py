@@ -37,11 +37,11 @@ def _report(found: StageReport | NightReport, view: View) -> list[Block]:
     """A run: its story, numbers a stage, what was left out and why, notes, some examples."""
     night = found if isinstance(found, NightReport) else None
     stages = [found] if isinstance(found, StageReport) else found.stages
-    told = [stage for stage in stages if not stage.is_skipped or stage.notes]
+    shown = [stage for stage in stages if not stage.is_skipped or stage.notes]
     return [
         *(_story(night) if night else []),
         _table(stages),
-        *(one for stage in told for one in _stage(stage, has_title=night is not None)),
+        *(one for stage in shown for one in _stage(stage, has_title=night is not None)),
         Opening(f"Spent: {spent(found.ledger)}."),
         *([Opening(DRY)] if found.dry_run else []),
     ]
