@@ -31,6 +31,11 @@ PRINT = "Slowwave-Print"
 STALE = "Slowwave-Stale"
 """A header of the answer 409: `leaves`, another server may be started; or `stays`, somebody keeps that one running."""
 
+VIEW = "Slowwave-View"
+"""A header of a request: how its sender wants to see the answer (`rendering/view.py`)."""
+NOTES, EXIT = "Slowwave-Notes", "Slowwave-Exit"
+"""Headers of an answer: remarks on it, percent-encoded; the exit code that its error has."""
+
 LONGEST_SOCKET = 103
 """Bytes that a socket's path may have on macOS; Linux takes four more."""
 
@@ -131,8 +136,8 @@ def ask(
     if not has_sockets():
         return None
     address = socket_path(folder)
-    kind = {} if body is None else {"Content-Type": "application/json"}
-    request = (method, path, encoded(body), {PRINT: fingerprint(folder), **kind, **(headers or {})})
+    content, kind = encoded(body)
+    request = (method, path, content, {PRINT: fingerprint(folder), **kind, **(headers or {})})
     reply = exchange(address, request, writes=writes)
     if reply is None or reply.headers.get(STALE.lower()) == "leaves":
         return _ask_new(folder, address, request, writes=writes) if may_start else None
@@ -203,9 +208,9 @@ def exchange(
         connection.close()
 
 
-def encoded(body: Mapping[str, Any] | None) -> bytes | None:
-    """A body as JSON in UTF-8."""
-    return None if body is None else json.dumps(body).encode()
+def encoded(body: Mapping[str, Any] | None) -> tuple[bytes | None, dict[str, str]]:
+    """A body as JSON in UTF-8, and the header that says so; neither without a body."""
+    return (None, {}) if body is None else (json.dumps(body).encode(), {"Content-Type": "application/json"})
 
 
 def _stamps(folder: str) -> Iterator[tuple[str, int]]:

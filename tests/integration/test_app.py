@@ -10,12 +10,12 @@ from urllib.parse import unquote
 import pytest
 from fastapi.testclient import TestClient
 
-from slowwave.interfaces.client import PRINT, STALE, Reply, fingerprint
+from slowwave.interfaces.client import EXIT, NOTES, PRINT, STALE, VIEW, Reply, fingerprint
 from slowwave.interfaces.http import alone, app
-from slowwave.interfaces.http.accept import MOST_NOTE_BYTES, NOTES, as_text
-from slowwave.interfaces.http.problems import EXIT, KINDS
+from slowwave.interfaces.http.accept import MOST_NOTE_BYTES, as_text
+from slowwave.interfaces.http.problems import KINDS
 from slowwave.interfaces.http.routes.health import CHANGED
-from slowwave.interfaces.rendering.view import HEADER, view_of
+from slowwave.interfaces.rendering.view import view_of
 from slowwave.memory import Memory
 from slowwave.schemas.search import SearchResult
 from slowwave.settings.tree import load_settings
@@ -49,11 +49,11 @@ def ask(
 
 def test_a_client_that_prefers_text_gets_what_a_terminal_of_its_width_shows(client: TestClient):
     asked = {"query": "When does Mara fire the kiln?"}
-    shown = client.post("/v1/search", json=asked, headers={**TEXT, HEADER: "width=40"})
+    shown = client.post("/v1/search", json=asked, headers={**TEXT, VIEW: "width=40"})
     assert shown.headers["content-type"] == "text/plain; charset=utf-8"
     assert shown.text.startswith("Found 1 relevant memory:")
     assert "Mara fires the kiln" in shown.text
-    colored = client.post("/v1/search", json=asked, headers={**TEXT, HEADER: "color=1"})
+    colored = client.post("/v1/search", json=asked, headers={**TEXT, VIEW: "color=1"})
     assert "\x1b[" in colored.text
     assert "\x1b[" not in shown.text
     for accept in ("*/*", "application/json, text/plain", ""):

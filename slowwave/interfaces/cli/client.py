@@ -16,10 +16,6 @@ from slowwave.interfaces import client
 from slowwave.interfaces.cli import output
 from slowwave.settings.place import home_folder
 
-VIEW = "Slowwave-View"
-NOTES, EXIT = "slowwave-notes", "slowwave-exit"
-"""Headers of an answer: remarks on it, percent-encoded; the exit code that its error has."""
-
 RESIDENT_MINUTES = "resident_minutes"
 """The setting that says how long a server on demand stays; 0 for none."""
 
@@ -61,10 +57,12 @@ def show(home: str | None, question: Question, *, as_json: bool) -> None:
     if as_json:
         output.emit_json(document(home, question))
         return
-    reply = _asked(home, question, {"Accept": "text/plain", VIEW: view_header(explain=question.explain)})
+    reply = _asked(
+        home, question, {"Accept": "text/plain", client.VIEW: view_header(explain=question.explain)}
+    )
     if text := reply.body.decode():
         output.emit(text)
-    output.remark(filter(None, unquote(reply.headers.get(NOTES, "")).split("\n")))
+    output.remark(filter(None, unquote(reply.headers.get(client.NOTES.lower(), "")).split("\n")))
 
 
 def document(home: str | None, question: Question) -> dict[str, Any]:
@@ -100,8 +98,6 @@ def _asked(home: str | None, question: Question, headers: Mapping[str, str]) -> 
     query = urlencode(_given(question.query or {}), doseq=True)
     path = f"{question.path}?{query}" if query else question.path
     method = "GET" if body is None else "POST"
-    if body is not None:
-        headers = {**headers, "Content-Type": "application/json"}
     reply = client.ask(
         folder,
         method,
@@ -114,7 +110,8 @@ def _asked(home: str | None, question: Question, headers: Mapping[str, str]) -> 
     if reply is None:
         from slowwave.interfaces.http.alone import answer  # this process answers: it imports the whole server
 
-        reply = answer(folder, method, path, client.encoded(body), headers)
+        content, kind = client.encoded(body)
+        reply = answer(folder, method, path, content, {**headers, **kind})
     if reply.status >= REFUSED:
         raise _refusal(reply)
     return reply
@@ -140,7 +137,7 @@ def _refusal(reply: client.Reply) -> RefusedError:
     except (ValueError, KeyError, TypeError, AttributeError):
         told = f"the server of this home answered with status {reply.status}"
     told = re.sub(r"\bnew_project\b", "--new-project", told)
-    code = reply.headers.get(EXIT, "")
+    code = reply.headers.get(client.EXIT.lower(), "")
     return RefusedError(
         told, int(code) if code.isdecimal() else OWN_BUG if reply.status >= BROKEN else UNUSABLE
     )

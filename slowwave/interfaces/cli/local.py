@@ -16,6 +16,7 @@ from pydantic_core import to_jsonable_python
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from flows.running import let_ctrl_c_through
 from slowwave.interfaces.cli import output
 from slowwave.interfaces.cli.client import view_header
 from slowwave.interfaces.rendering.answers import blocks_of
@@ -72,13 +73,9 @@ def progress_bars() -> Iterator[None]:
 
 @contextmanager
 def stopping_in_order() -> Iterator[None]:
-    """A block that Ctrl-C ends in order, which waits for requests in flight; a second Ctrl-C leaves at once.
-
-    LanceDB's import installs a handler under which a waiting thread never wakes for Python's own; hence `siginterrupt`.
-    """
+    """A block that Ctrl-C ends in order, which waits for requests in flight; a second Ctrl-C leaves at once."""
     before = signal.signal(signal.SIGINT, _first)
-    if hasattr(signal, "siginterrupt"):
-        signal.siginterrupt(signal.SIGINT, True)
+    let_ctrl_c_through()
     try:
         yield
     finally:

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from slowwave.schemas.choices import ExportFormat
     from slowwave.schemas.report import StageReport
 
-FLOWS = (
-    "ingest", "extract", "cluster", "reconcile", "consolidate", "compress", "link", "decay", "forget", "promote",
-    "learn", "nightly", "rebuild", "reembed", "redact", "rederive", "evaluate",
-)  # fmt: skip
-WITH_SOURCES = ("ingest", "nightly")
 OWN_REPORTS = ("rederive", "evaluate")
 """Flows that always run in this process: what they return is no report of a stage."""
 
@@ -81,7 +76,7 @@ def ingest(
 
 
 @click.command()
-@click.argument("flow", type=click.Choice(FLOWS), metavar="FLOW")
+@click.argument("flow")
 @click.option(
     "--source",
     "sources",
@@ -246,8 +241,12 @@ def _parameters(
     """The parameters of a flow, as they were given.
 
     Raises:
-        UsageError: the flow has no such parameter, or needs one.
+        UsageError: there is no such flow, or it has no such parameter, or needs one.
     """
+    from flows.running import FLOWS, WITH_SOURCES
+
+    if flow not in (*FLOWS, *OWN_REPORTS):
+        raise click.UsageError(f"there is no flow {flow}: choose one of {', '.join((*FLOWS, *OWN_REPORTS))}")
     for given, name, owners in (
         (sources, "--source", WITH_SOURCES),
         (force, "--force", ("nightly",)),

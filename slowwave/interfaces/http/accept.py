@@ -15,9 +15,9 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.datastructures import Headers
 
-from slowwave.interfaces.rendering.view import HEADER, View, view_of
+from slowwave.interfaces.client import NOTES, VIEW
+from slowwave.interfaces.rendering.view import View, view_of
 
-NOTES = "Slowwave-Notes"
 MOST_NOTE_BYTES = 8_000
 """Bytes of that header: `http.client` refuses a line of 64 KiB, other clients less."""
 
@@ -28,7 +28,7 @@ _view: ContextVar[View | None] = ContextVar("view", default=None)
 def note_view(headers: Headers) -> None:
     """Keep how the client of this request wants to see the answer; called before any route."""
     first = headers.get("accept", "").partition(",")[0].partition(";")[0].strip()
-    _view.set(view_of(headers.get(HEADER, "")) if first == "text/plain" else None)
+    _view.set(view_of(headers.get(VIEW, "")) if first == "text/plain" else None)
 
 
 class Rendered(APIRoute):

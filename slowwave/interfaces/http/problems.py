@@ -10,12 +10,11 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from slowwave import errors
+from slowwave.interfaces.client import EXIT
 from slowwave.schemas.refusals import plainly
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
-EXIT = "Slowwave-Exit"
-"""The header of a problem with the exit code that a command line should end with."""
 
 SHOWN_FIELDS = 20
 """Fields that a problem lists: a batch of turns may have thousands of impossible ones."""

@@ -19,9 +19,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from slowwave.errors import TransientError
-from slowwave.interfaces.client import PRINT, STALE
+from slowwave.interfaces.client import EXIT, PRINT, STALE
 from slowwave.interfaces.http.accept import note_view
-from slowwave.interfaces.http.problems import EXIT, problem
+from slowwave.interfaces.http.problems import problem
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})

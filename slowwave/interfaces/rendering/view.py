@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 
 from slowwave.interfaces.rendering.words import ago
 
-HEADER = "Slowwave-View"
-
 NARROWEST, WIDEST = 20, 1_000
 
 
