@@ -42,6 +42,8 @@ REST_SECONDS, REST_SHARE, UNEVEN = 15.0, 10.0, 0.5
 """While another process writes, a table is read again so long after the last time, and so many times what that took;
 up to this part longer by chance, so that many readers do not read at once."""
 
+_CHANCE = random.Random()  # noqa: S311 - no secret; a state of its own, so that nobody's seeded draws depend on a reader
+
 LATELY_SECONDS = 2.0
 """A copy that was current so long ago may answer once more while it is read again; an older one may not."""
 
@@ -309,7 +311,7 @@ class TableCache:
             copy.make_ready(before)
         ended = time.monotonic()
         rest = max(REST_SECONDS, REST_SHARE * (ended - begun))
-        entry.next_read = ended + rest * (1 + UNEVEN * random.random())  # noqa: S311 - no secret
+        entry.next_read = ended + rest * (1 + UNEVEN * _CHANCE.random())
         with self.waiting.lock:
             self.waiting.drop(applied)
             if entry.copy is None or entry.version < copy.version or entry.writes == writes:

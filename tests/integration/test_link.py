@@ -240,7 +240,7 @@ def test_the_commands_show_the_same_as_json_and_as_text(spoken: str) -> None:
 
     assert json.loads(call("entity", "Mara", "--json"))["entities"][0]["name"] == "Mara Lindqvist"
     assert "wants short answers" in call("entity", "mara", "lindqvist")
-    assert "(superseded until 2026-09-17)" in call("timeline", "PostgreSQL")
+    assert "superseded by port2 until 2026-09-17" in call("timeline", "PostgreSQL")
     assert [event["cell_id"] for event in json.loads(call("timeline", "staging", "--json"))["events"]] == [
         "port1",
         "port2",
