@@ -95,10 +95,13 @@ class Asked:
         return self.memory.context(question, now=self.world.now, **signals)
 
     def lines_found(self, found: SearchResult) -> list[Line]:
-        """Results of search as they are shown: the lead, summaries, memories, messages; of a long text its excerpt."""
+        """Results of search as they are shown: the lead, summaries, memories, messages; of a long text its excerpt.
+
+        The note on a former value that a memory mentions belongs to it.
+        """
         cells = [
             Line(
-                cell.excerpt.text if cell.excerpt else cell.text,
+                (cell.excerpt.text if cell.excerpt else cell.text) + (f" ({cell.echo})" if cell.echo else ""),
                 cell.event_time.date(),
                 self.messages_of[cell.cell_id],
             )

@@ -13,19 +13,13 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.tables import RAW_PROMPT
 
-DISPUTE_SHARE = 0.9
-"""An undecided pair leads where its score is this share of the best one's: nothing else may be read as settled."""
-
 BETTER = 0.15
 """A sentence of a summary leads where it has so much more of what is asked than the best memory."""
 
 
 def leading(units: Sequence[Unit]) -> Unit | None:
-    """The memory that leads: the undecided pair where it matches about as well as the best, else the best."""
-    if not units:
-        return None
-    least = DISPUTE_SHARE * units[0].score
-    return next((unit for unit in units if unit.rival is not None and unit.score >= least), units[0])
+    """The best memory that is no window of talk."""
+    return next((unit for unit in units if not is_raw(unit)), None)
 
 
 def answering_sentence(recalled: Recalled, topic: TopicUnit, best_unit: Unit) -> str:
@@ -44,7 +38,7 @@ def answering_sentence(recalled: Recalled, topic: TopicUnit, best_unit: Unit) ->
 
 def lead_of(recalled: Recalled, units: Sequence[Unit], said: Sequence[Said]) -> tuple[str, list[str]]:
     """The line that leads, without a list mark, and the ids that it rests on; "" where nothing answers."""
-    unit = leading([unit for unit in units if not is_raw(unit)])
+    unit = leading(units)
     message = said[0] if said else None
     if unit is None or (message is not None and message.score > unit.score):
         return (_said_line(recalled, message), [message.turn_id]) if message is not None else ("", [])

@@ -51,7 +51,7 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
 
     It is the undecided pair, the sentence of a summary that answers, else the best.
     """
-    unit = leading([one for one in units if not is_raw(one)])
+    unit = leading(units)
     best = max(lines, key=lambda line: line.score, default=None)
     if best is None:
         return lines
@@ -61,7 +61,7 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
             best, forms=tuple(f"{form} [{where}]" for form in best.forms), score=LEAD_SCORE, under=""
         )
         return [lead, *(line for line in lines if line is not best)]
-    is_asked = unit.rival is not None or unit.columns["attribute"] > 0
+    is_asked = unit.rival is not None or unit.columns["key"] > 0
     topic = next((one for one in recalled.topics if one.row["topic_id"] == unit.row["topic_id"]), None)
     sentence = "" if is_asked or topic is None else answering_sentence(recalled, topic, unit)
     if sentence and topic is not None:

@@ -38,12 +38,6 @@ ASKS_NUMBER = re.compile(
 )
 
 
-ASKS_STATE = re.compile(
-    r"\b(?:status|state of|how far|done|finished|ready|still open|progress|where .{0,40} stands?|exists? yet|"
-    r"anything left|left to do|to ?do)\b",
-    re.IGNORECASE,
-)
-
 _NUMBER = re.compile(
     r"\d+(?:[.,:/-]\d+)*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|"
     r"fifty|sixty|ninety|hundred|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|"
@@ -115,11 +109,6 @@ class Question:
     def asks_number(self) -> bool:
         """Return whether the question asks for a number, an amount or a time."""
         return ASKS_NUMBER.search(self.text) is not None
-
-    @cached_property
-    def asks_state(self) -> bool:
-        """Return whether the question asks how far something is."""
-        return ASKS_STATE.search(self.text) is not None
 
     def has_shape(self, text: str) -> bool:
         """Return whether a value may be what is asked: a number or time for how many and when, a name for who."""

@@ -127,12 +127,11 @@ def _about(question: Question, coverage: float, strength: float) -> float:
 
 
 def _is_property_asked(question: Question, unit: Unit) -> bool:
-    """Return whether a question names the whole property of a memory, with half of its words, and no vector judges.
+    """Return whether a question names the property of a memory with half of its words, and no vector judges.
 
     "Which editor does Anna use?" asks for Anna's editor, however rare the word "use" is in a home of few messages.
     """
-    columns = unit.columns
-    return question.relevance is None and columns["attribute"] == 1.0 and columns["key"] >= RELEVANT_COVERAGE
+    return question.relevance is None and unit.columns["key"] >= RELEVANT_COVERAGE
 
 
 WITHOUT_VECTORS = 1.5

@@ -13,7 +13,7 @@ from slowwave.language.units import units_of
 from slowwave.lifecycle.retention import days_ago
 from slowwave.models.page_lines import page_line
 from slowwave.recall.question import Question
-from slowwave.recall.resolve import STATE_WORDS, Unit, value_terms
+from slowwave.recall.resolve import STATE_WORDS, Echo, Unit, value_terms
 from slowwave.recall.said import Said
 from slowwave.schemas.choices import EPISODE, WHOSE
 from slowwave.schemas.moments import day_of
@@ -118,10 +118,10 @@ def marks(unit: Unit) -> str:
     return f" ({page_line('; '.join(parts))})" if parts else ""
 
 
-def echo_mark(of: Unit) -> str:
-    """The current value behind a former one that a text mentions."""
-    now = of.row["value"] or of.row["content"]
-    return f"then; {page_line(now)} since {day_of(of.row['valid_from'])}"
+def echo_mark(echo: Echo) -> str:
+    """The former value that a text mentions, and the current one."""
+    now = echo.of.row["value"] or echo.of.row["content"]
+    return f"{page_line(echo.was)} then; {page_line(now)} since {day_of(echo.of.row['valid_from'])}"
 
 
 def unit_forms(unit: Unit, asked: Asked, settings: Settings, *, now: datetime) -> tuple[str, ...]:

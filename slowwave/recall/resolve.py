@@ -4,10 +4,11 @@ Outdated memories never answer by themselves. Their match counts for what took t
 Pairs of which nobody decided which is current are one unit with both sides. Pure: everything was read before.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from slowwave.language.lexicon import CLOSED_STATES
 from slowwave.language.terms import query_terms
@@ -31,7 +32,7 @@ class Unit:
     """One thing that an answer may say: the current memory, and everything that belongs to it.
 
     `members` are the found rows that speak for it: itself, what it outdates, repetitions. `rival` is the other side
-    where nobody decided which is current; `echo_of` another unit, whose former value this one mentions.
+    where nobody decided which is current; `echo_of` says whose former value this one mentions.
     """
 
     row: Row
@@ -39,7 +40,7 @@ class Unit:
     history: list[Row] = field(default_factory=list)
     rival: Row | None = None
     note: str | None = None
-    echo_of: "Unit | None" = None
+    echo_of: "Echo | None" = None
     score: float = 0.0
     columns: dict[str, float] = field(default_factory=dict)
 
@@ -58,6 +59,13 @@ class Unit:
     def cell_id(self) -> str:
         """The id of the current memory."""
         return str(self.row["cell_id"])
+
+
+class Echo(NamedTuple):
+    """A former value that a memory mentions, and the unit that has the current one."""
+
+    of: Unit
+    was: str
 
 
 def resolve(question: Question, gathered: Gathered) -> list[Unit]:
@@ -143,43 +151,61 @@ def _open_pairs(
 def _with_rivals(
     units: dict[str, Unit], rows: Mapping[str, Row], pairs: Iterable[tuple[str, str, str | None]]
 ) -> list[Unit]:
-    """The units, of each open pair one with both sides: a side that was not found joins the one that was."""
-    for one, other, note in pairs:
-        held_by = [units.get(one), units.get(other)]
-        kept = next((unit for unit in held_by if unit is not None), None)
-        if kept is None or any(unit is not None and unit.rival is not None for unit in held_by):
+    """The units, of each open pair one with both sides: a side that was not found joins the one that was.
+
+    Of a row of open pairs (68 or 74, 74 or 81) the latest two are the sides, and what is older is their history.
+    """
+
+    def latest(pair: tuple[str, str, str | None]) -> tuple[datetime, ...]:
+        return tuple(sorted((rows[pair[0]]["event_time"], rows[pair[1]]["event_time"]), reverse=True))
+
+    for one, other, note in sorted(pairs, key=latest, reverse=True):
+        held_by = {id(unit): unit for unit in (units.get(one), units.get(other)) if unit is not None}
+        if not held_by:
             continue
-        if held_by[0] is not None and held_by[1] is not None and held_by[0] is not held_by[1]:
-            kept.members += held_by[1].members
-            del units[other]
-        kept.rival, kept.note = rows[other if kept.cell_id == one else one], note
-    return list(units.values())
+        kept, *joining = sorted(held_by.values(), key=lambda unit: unit.rival is None)
+        if kept.rival is None:
+            kept.rival, kept.note = rows[other if kept.cell_id == one else one], note
+        elif not joining or joining[0].rival or joining[0].row["event_time"] > kept.sides[0]["event_time"]:
+            continue
+        else:
+            kept.history += [joining[0].row, *joining[0].history]
+        for unit in joining:
+            kept.members += unit.members
+        units[one] = units[other] = kept
+    return list({id(unit): unit for unit in units.values()}.values())
 
 
 def _find_echoes(units: list[Unit]) -> None:
     """Mark units that mention a former value of another one and not its current value."""
-    by_topic = defaultdict[str, list[Unit]](list)
-    for unit in units:
-        by_topic[unit.row["topic_id"] or ""].append(unit)
     for unit in units:
         if not unit.history or unit.row["value"] is None or unit.rival is not None:
             continue
         now = value_terms(unit.row["value"])
+        about = value_terms(f"{unit.row['subject'] or ''} {unit.row['attribute'] or ''}")
         for past in unit.history:
             was = value_terms(past["value"] or "")
             if was - now and not (was | now) <= STATE_WORDS:
-                _mark_echoes(by_topic[unit.row["topic_id"] or ""], unit, was - now, now - was)
+                for other in units:
+                    if other is not unit and _mentions(other, unit, was, now, about):
+                        other.echo_of = Echo(unit, past["value"])
 
 
-def _mark_echoes(near: Iterable[Unit], of: Unit, was: frozenset[str], now: frozenset[str]) -> None:
-    for unit in near:
-        value = unit.row["value"]
-        has_own = unit.history or (value is not None and not value_terms(value) <= STATE_WORDS)
-        if unit is of or unit.echo_of is not None or unit.rival is not None or has_own:
-            continue
-        said = value_terms(unit.row["content"])
-        if was <= said and not now & said:
-            unit.echo_of = of
+def _mentions(unit: Unit, of: Unit, was: frozenset[str], now: frozenset[str], about: frozenset[str]) -> bool:
+    """Return whether a unit holds a former value of another one alone: in its topic, or with a word of what it is of.
+
+    What has the same value of its own is no mention: another property may well have it.
+    """
+    if (
+        unit.echo_of is not None
+        or unit.rival is not None
+        or (was - now) & value_terms(unit.row["value"] or "")
+    ):
+        return False
+    said = value_terms(unit.row["content"])
+    numbers = frozenset(term for term in was - now if any(map(str.isdigit, term)))
+    is_near = unit.row["topic_id"] == of.row["topic_id"] or bool(about & said)
+    return is_near and (numbers or was - now) <= said and not (now - was) & said
 
 
 @lru_cache(maxsize=20_000)

@@ -1,9 +1,9 @@
 """The structural guard behind the judge: what a judgement may change, checked against both memories.
 
 To retire a memory, a judgement must name the subject and the single-valued attribute that both carry, or copy the two
-values from the two texts; the values must differ, the source must be one that may, and no person may have confirmed
-the one that goes. What fails is recorded as an open contradiction, and both stay. What says the same must hold all
-numbers, dates, names and negations of what it takes in.
+values from the two texts, or the later text must itself say what the value was before; the values must differ, the
+source must be one that may, and no person may have confirmed the one that goes. What fails is recorded as an open
+contradiction, and both stay. What says the same must hold all numbers, dates, names and negations of what it takes in.
 """
 
 import polars as pl
@@ -57,7 +57,7 @@ def guarded(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         (pl.col("content_old").is_null(), "the target is not among the memories shown"),
         (changes & pl.col("is_same_state"), "both memories carry the same value"),
         (
-            changes & ~pl.col("is_shared") & ~pl.col("is_copied"),
+            changes & ~pl.any_horizontal("is_shared", "is_copied", "is_restated"),
             "the two memories do not share the named subject and attribute",
         ),
         (
@@ -124,7 +124,9 @@ def _side_by_side(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         numbers=numbers(dated),
         days=days_and_months(dated),
         names=pl.concat_list(names(content), *named).list.unique(),
+        value_numbers=_words(numbers(pl.col("value")).list.join(" ")),
         words=words(content).list.unique(),
+        said=_words(content),
         named=_words(pl.concat_str("content", "value", separator=" ", ignore_nulls=True)),
         things=pl.col("entities").list.eval(things.str.to_lowercase()),
     )
@@ -147,15 +149,18 @@ def _checked(both: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             is_shared=_names_same("subject") & _names_same("attribute"),
             is_copied=_copies_values(),
+            is_restated=_restates_value(),
             is_outcome=_is_outcome(),
             is_trusted=pl.col("trust_new") <= least,
             differs=_differs(),
             holds_all=_holds_all(),
         )
-        .with_columns(pl.col("is_shared", "is_copied", "is_outcome", "is_trusted").fill_null(value=False))
+        .with_columns(
+            pl.col("is_shared", "is_copied", "is_restated", "is_outcome", "is_trusted").fill_null(value=False)
+        )
         .with_columns(
             # whatever property was judged, what carries one value of one property contradicts nothing
-            is_same_state=~pl.col("is_copied")
+            is_same_state=~pl.any_horizontal("is_copied", "is_restated")
             & is_same_value
             & (
                 pl.col("is_shared")
@@ -192,6 +197,20 @@ def _copies_values() -> pl.Expr:
     new, old = (_words(pl.col(name)) for name in ("new_value", "target_value"))
     stands = _all_in(new, "named_new") & _all_in(old, "named_old") & ~_all_in(new, "named_old")
     return stands & _fits("subject", has_text=True) & _fits("attribute", has_text=False)
+
+
+def _restates_value() -> pl.Expr:
+    """The later text says what the value was before ("8 % instead of 12 %"), and its own value is news to the other.
+
+    So extractors may call one attribute by two names. Of a value with numbers these count, else all its words.
+    """
+    new, old = (
+        pl.when(pl.col(f"value_numbers_{side}").list.len() > 0)
+        .then(pl.col(f"value_numbers_{side}"))
+        .otherwise(_words(pl.col(f"value_{side}"), small=True))
+        for side in ("new", "old")
+    )
+    return _all_in(old, "said_new") & _all_in(new, "said_new") & ~_all_in(new, "named_old")
 
 
 def _fits(column: str, *, has_text: bool) -> pl.Expr:

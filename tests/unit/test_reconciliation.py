@@ -59,6 +59,16 @@ def test_a_new_value_of_the_shared_subject_and_attribute_retires_the_old(verdict
     assert ruled(verdict, NEW, OLD) == ("superseded", None)
 
 
+def test_a_text_that_says_what_the_value_was_before_retires_it_by_whatever_name_of_the_attribute():
+    new = {**NEW, "attribute": "heat", "content": "The kiln of line 2 runs at 1040 °C instead of 1060 °C."}
+    assert ruled("updates", new, OLD, attribute="heat") == ("superseded", None)
+    assert (
+        ruled("updates", {**new, "content": "1040 °C is the heat."}, OLD, attribute="heat")[0]
+        == "contradiction"
+    )
+    assert ruled("updates", new, {**OLD, "protected": True})[0] == "contradiction"
+
+
 UNSHARED = "the two memories do not share the named subject and attribute"
 
 

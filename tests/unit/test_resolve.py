@@ -104,16 +104,27 @@ def test_a_dispute_with_a_value_that_was_outdated_since_is_one_with_what_took_it
     assert {unit.cell_id, unit.rival["cell_id"]} == {"r250", "other"}
 
 
-def test_a_memory_of_the_same_topic_that_holds_a_former_value_alone_is_an_echo():
+def test_what_mentions_a_former_value_alone_is_an_echo_in_its_topic_or_with_a_word_of_what_it_is_of():
     old, now = outdated("100", JUNE, "r180", JULY), rate("180", AUGUST, topic_id="T")
-    echo = cell("echo", "Raise the alarm at 100 calls.", topic_id="T")
-    both = cell("both", "From 100 to 180 calls.", topic_id="T")
-    elsewhere = cell("elsewhere", "Raise the alarm at 100 calls.", topic_id="U")
-    units = {
-        unit.cell_id: unit for unit in resolve(ASKED, gathered_of(ASKED, old, now, echo, both, elsewhere))
-    }
-    assert units["echo"].echo_of is units["r180"]
-    assert {key for key, unit in units.items() if unit.echo_of is not None} == {"echo"}
+    others = [
+        cell("echo", "Raise the alarm at 100 calls.", topic_id="T"),
+        cell("named", "The api answered 100 calls.", topic_id="U"),
+        cell("both", "From 100 to 180 calls.", topic_id="T"),
+        cell("elsewhere", "Raise the alarm at 100 calls.", topic_id="U"),
+        cell("own", "The api keeps 100 files.", topic_id="T", subject="api", attribute="files", value="100"),
+    ]
+    units = {unit.cell_id: unit for unit in resolve(ASKED, gathered_of(ASKED, old, now, *others))}
+    assert {key for key, unit in units.items() if unit.echo_of is not None} == {"echo", "named"}
+    assert units["echo"].echo_of == (units["r180"], "100")
+
+
+def test_of_a_row_of_open_pairs_the_latest_two_are_undecided_and_the_older_one_is_history():
+    rows = [rate("68", JUNE), rate("74", JULY), rate("81", AUGUST)]
+    gathered = gathered_of(ASKED, *rows)
+    gathered.disputes = [dispute("r68", "r74"), dispute("r74", "r81")]
+    (unit,) = resolve(ASKED, gathered)
+    assert [side["value"] for side in unit.sides] == ["74", "81"]
+    assert history(unit) == ["68"]
 
 
 def test_how_far_a_task_is_makes_no_echoes():

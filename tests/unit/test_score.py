@@ -35,9 +35,8 @@ def scored(
         ({}, {"event_time": NOW - timedelta(days=300)}),
         ({"cell_type": "decision"}, {"cell_type": "code_ref"}),
         ({"value": "180", "subject": "API", "attribute": "rate limit"}, {"value": "180", "subject": "API"}),
-        ({"cell_type": "task"}, {"cell_type": "task", "attribute": "status", "value": "done"}),
     ],
-    ids=["salience", "age", "type", "property", "closed task"],
+    ids=["salience", "age", "type", "property"],
 )
 def test_what_is_better_has_the_higher_score(better: dict[str, Any], worse: dict[str, Any]):
     scores = scored(worse, better)
@@ -46,7 +45,7 @@ def test_what_is_better_has_the_higher_score(better: dict[str, Any], worse: dict
 
 def test_age_and_salience_take_half_of_a_score_at_most():
     scores = scored({"salience": 1.0}, {"salience": 0.0, "event_time": NOW - timedelta(days=9_000)})
-    assert 0.5 * 61 / 62 <= scores["other"] / scores["one"] < 0.6  # it is the second of its list
+    assert 0.49 < scores["other"] / scores["one"] < 0.6  # it is the second of its list
 
 
 def test_a_memory_that_fades_scores_less_than_one_that_was_used_today():
