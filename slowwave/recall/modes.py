@@ -19,7 +19,7 @@ class Mode:
     """
 
     cut: float = 0.4
-    known: float = 0.7
+    known: float = 0.66
     turns: float = 0.8
     has_raw: bool = False
     fills: bool = False
@@ -28,5 +28,5 @@ class Mode:
 
 
 SEARCH = Mode(has_raw=True)
-PAGE = Mode(cut=0.0, known=0.6, fills=True, most_cells=100, most_said=60)
-SMALL = Mode(cut=0.5, known=0.9)
+PAGE = Mode(cut=0.0, known=0.52, fills=True, most_cells=100, most_said=60)
+SMALL = Mode(cut=0.5, known=0.75)

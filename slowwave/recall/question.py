@@ -1,5 +1,6 @@
 """A question as the search takes it: its words, its vector, its intent, and the time that it names."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,10 @@ EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 FEW_MESSAGES = 10
 """Weight, in messages, of the mean idf of a question's terms beside what the messages of the home say."""
+
+USUAL_TERMS, LEAST_EXTENT = 4.0, 0.5
+NO_TERM = "\0"
+"""A term that no text has."""
 
 MOST_CELLS = 100
 """Memories that each list of a question brings, whatever the limit: a smaller limit shows the first of the same."""
@@ -74,6 +79,8 @@ class Question:
     now: datetime
     weights: tuple[float, ...] = ()
     """The idf of each term of `words`, in their order."""
+    most_weight: float = 1.0
+    """The idf of a term that no message of the home has."""
     relevance: Relevance | None = None
     """The noise of this home's vector space, as measured at its last fit; null without a vector."""
     known_cells: int = 0
@@ -128,6 +135,16 @@ class Question:
         """A cosine on a scale of all models and sizes, 0..1: 0.5 is the best of `known` unrelated texts."""
         return self.relevance.strength(similarity, known) if self.relevance is not None else 0.0
 
+    @cached_property
+    def extent(self) -> float:
+        """How much is asked: 1 for `USUAL_TERMS` terms that no message has, and with their number its square root.
+
+        A share of a long question is more words than the same share of a short one; all of a single word is enough.
+        Of 45 questions that nothing answers 21 get nothing so (18 by the share alone), with as many right first lines.
+        """
+        terms = sum(self.weights) / self.most_weight
+        return math.sqrt(max(terms / USUAL_TERMS, LEAST_EXTENT))
+
     def share(self, held: int) -> float:
         """The share, 0..1 by weight, of the question's terms that a text has (`held_terms`)."""
         known = self._shares
@@ -154,13 +171,14 @@ def understand(
     embedder = reader.embedder
     time = _time_asked(query, now=max(filters.as_of or now, EARLIEST))
     words = telling_words(time.words or query, most=QUERY_WORDS)
-    terms = distinct_terms(words)
+    *weights, most_weight = _weights(store, (*distinct_terms(words), NO_TERM))
     return Question(
         store=store,
         settings=reader.settings,
         text=query,
         words=words,
-        weights=_weights(store, terms),
+        weights=tuple(weights),
+        most_weight=most_weight,
         relevance=embedder.relevance if embedder is not None and vector is not None else None,
         known_cells=store.count("cells"),
         known_turns=store.count("turns"),
@@ -174,15 +192,15 @@ def understand(
     )
 
 
-def _weights(store: Store, terms: Sequence[str]) -> tuple[float, ...]:
+def _weights(store: Store, terms: Sequence[str]) -> list[float]:
     """The idf of each term, near their mean in a home of few messages.
 
     There a word that no message has would weigh ten times as much as one that two of two have, and "which editor does
     Anna use?" would find nothing about Anna's editor.
     """
     rarities, count = list(store.rarities("passages", terms)), store.count("turns")
-    mean = sum(rarities) / len(rarities) if rarities else 0.0
-    return tuple((count * rarity + FEW_MESSAGES * mean) / (count + FEW_MESSAGES) for rarity in rarities)
+    mean = sum(rarities) / len(rarities)
+    return [(count * rarity + FEW_MESSAGES * mean) / (count + FEW_MESSAGES) for rarity in rarities]
 
 
 class _Time(NamedTuple):

@@ -123,7 +123,7 @@ def _about(question: Question, coverage: float, strength: float) -> float:
     """The degree to which a text is about a question; without a shared word its meaning counts somewhat more."""
     if question.relevance is None:
         return WITHOUT_VECTORS * coverage
-    return strength + max(coverage, WORDLESS * strength)
+    return question.extent * (strength + max(coverage, WORDLESS * strength))
 
 
 def _is_property_asked(question: Question, unit: Unit) -> bool:
