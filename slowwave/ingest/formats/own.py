@@ -173,7 +173,8 @@ def _checked(kind: str, rows: list[dict[str, object]], lines: list[int], file: I
 
 def _skip(file: Input, line: int, kind: str) -> None:
     excess = f"line {line} ({kind}) lacks a value, or has one that is not possible"
-    file.counts.skip(UNUSABLE, excess=excess)
+    file.counts.skip(UNUSABLE)
+    file.counts.exceed(UNUSABLE, excess)
 
 
 def _refuse_cut(path: Path, bounds: Bounds) -> None:
