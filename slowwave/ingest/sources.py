@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.ingest.bounds import DEFAULTS, Bounds
 from slowwave.ingest.files import shown_path
 from slowwave.ingest.formats import FORMATS
 from slowwave.ingest.formats.row import Place
@@ -23,7 +22,6 @@ from slowwave.schemas.report import UNREADABLE
 _READ: Final = re.compile("|".join(sorted({form.in_folders for form in FORMATS if form.in_folders})))
 """Paths, in lower case, of the files that are read from a folder."""
 
-LATE_FILE: Final = "file of a folder with too many"
 TOOL_OUTPUTS: Final = "tool-results"
 """The folder of what tools put out, next to the transcript of a Claude Code session: much text that nobody said."""
 
@@ -53,7 +51,7 @@ class Found:
     """Reason and sentence."""
 
 
-def find_sources(paths: Iterable[Path], *, bounds: Bounds = DEFAULTS, home: Path | None = None) -> Found:
+def find_sources(paths: Iterable[Path], *, home: Path | None = None) -> Found:
     """Files to read: each named file, and what each named folder holds, without repetition.
 
     `home` and its own parts (`HOME_PARTS`) are the memory itself, and are never read. Folders are walked in sorted
@@ -74,7 +72,7 @@ def find_sources(paths: Iterable[Path], *, bounds: Bounds = DEFAULTS, home: Path
                 raise InputError(
                     f"{shown_path(path)} is this memory's own home, or a part of it: name your own files."
                 )
-            files.update(dict.fromkeys(_walk(path, found, bounds, own) if path.is_dir() else [path]))
+            files.update(dict.fromkeys(_walk(path, found, own) if path.is_dir() else [path]))
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise InputError(f"{shown_path(path)} cannot be looked at ({reason}): check the path.") from error
@@ -87,7 +85,7 @@ def _is_of_home(path: Path, home: Path) -> bool:
     return path == home or (path.is_relative_to(home) and path.relative_to(home).parts[0] in HOME_PARTS)
 
 
-def _walk(folder: Path, found: Found, bounds: Bounds, home: Path | None) -> list[Path]:
+def _walk(folder: Path, found: Found, home: Path | None) -> list[Path]:
     files: list[Path] = []
     top = folder.resolve()
     own = folder / home.relative_to(top) if home is not None and home.is_relative_to(top) else None
@@ -118,13 +116,7 @@ def _walk(folder: Path, found: Found, bounds: Bounds, home: Path | None) -> list
         path for path in files if not (path.stem.lower() == "readme" and path.parent in with_transcripts)
     )
     found.passed_by[ABOUT] += len(files) - len(wanted)
-    if len(wanted) > bounds.folder_files:
-        late = len(wanted) - bounds.folder_files
-        found.passed_by[LATE_FILE] += late
-        left_out = f"{late:,} of its {len(wanted):,} files are left out"
-        allowed = f"a folder may have {bounds.folder_files:,}"
-        found.named.append((LATE_FILE, f"{shown_path(folder)}: {left_out}: {allowed}"))
-    return wanted[: bounds.folder_files]
+    return wanted
 
 
 def _listings(top: Path, found: Found) -> Iterator[tuple[str, list[str], list[str]]]:

@@ -37,21 +37,13 @@ _RECORD_TYPES: Final = frozenset(
     {"user", "assistant", "system", "summary", "progress", "attachment"}
     | {"file-history-snapshot", "queue-operation"}
 )
-"""Record types that Claude Code is known to write."""
+"""Record types by which a session is known; there are many more on the session itself, which are counted together."""
 
 _ASKING: Final = "AskUserQuestion"
 _SERVERS: Final = "mcp__"
 _REFUSED: Final = re.compile(
     r"The user doesn't want to proceed with this tool use\..*?the user said:\s*(?P<said>.*)", re.DOTALL
 )
-_NOTES: Final = frozenset(
-    {"last-prompt", "mode", "permission-mode", "custom-title", "ai-title", "tag", "relocated", "ended-by-model"}
-    | {"agent-name", "agent-color", "agent-setting", "pr-link", "frame-link", "bridge-session", "isolation-latch"}
-    | {"attribution-snapshot", "speculation-accept", "worktree-state", "content-replacement", "fork-context-ref"}
-    | {"marble-origami-commit", "marble-origami-snapshot", "marble-origami-reset"}
-)  # fmt: skip
-"""Types of records on the session itself, counted together; others are counted as unknown."""
-
 _CONTINUED: Final = "This session is being continued from a previous conversation"
 _COMMAND: Final = re.compile(
     r"<(?:command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr))>"
@@ -216,7 +208,7 @@ def _spoken_message(record: Fields, calls: dict[str, str], counts: Counts) -> tu
     elif (queued := _queued(record)) is not None:
         return "user", queued
     elif not isinstance(kind, str) or kind not in SPOKEN:
-        reason = _reason(kind)
+        reason = str(kind) if str(kind) in _RECORD_TYPES else "session record"
     elif record.get("isCompactSummary"):
         reason = "compaction summary"
     elif record.get("isMeta"):
@@ -234,13 +226,6 @@ def _spoken_message(record: Fields, calls: dict[str, str], counts: Counts) -> tu
         return SPOKEN[kind], message
     counts.skip(reason)
     return None
-
-
-def _reason(kind: object) -> str:
-    """The reason for which a record of this type is no message."""
-    if not isinstance(kind, str):
-        return "unknown record type"
-    return kind if kind in _RECORD_TYPES else "session record" if kind in _NOTES else "unknown record type"
 
 
 def _queued(record: Fields) -> Fields | None:
