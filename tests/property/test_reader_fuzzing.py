@@ -151,7 +151,7 @@ def read_memories(folder: Path, seed: int) -> bool:
             assert all(note.content and len(note.content) < 4_500 for note in found)
             assert bool(found) == (counts.taken_count > 0)
         else:
-            rows = [batch.rows.height for batch in read_own(file)]
+            rows = [rows.height for _, rows in read_own(file)]
             assert sum(rows) == counts.taken_count
             assert max(rows, default=0) <= BOUNDS.part_turns
     except SlowwaveError as error:
