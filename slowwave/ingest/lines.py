@@ -46,8 +46,6 @@ class Record(NamedTuple):
 def lines_of(path: Path, bounds: Bounds) -> Iterator[Line]:
     """The lines of a file as it was when it was opened, without their ends.
 
-    Lines end with a line feed, or with a carriage return where the file's first block has no line feed.
-
     Raises:
         NotFoundError: There is no such file.
         InputError: It cannot be read, is over `file_bytes` (unpacked, where it is compressed), or is UTF-16.
@@ -58,8 +56,7 @@ def lines_of(path: Path, bounds: Bounds) -> Iterator[Line]:
         start = next(blocks, b"")
         if start.startswith(_WIDE_BOMS):
             raise InputError(f"{shown_path(path)} is UTF-16 or UTF-32: save it as UTF-8.")
-        end = b"\r" if b"\n" not in start and b"\r" in start else b"\n"
-        yield from _lines(chain([start], blocks), end=end, most=bounds.line_bytes)
+        yield from _lines(chain([start], blocks), most=bounds.line_bytes)
 
 
 def _unpacked(path: Path, file: BufferedReader, most_bytes: int) -> Iterator[bytes]:
@@ -82,11 +79,11 @@ def _unpacked(path: Path, file: BufferedReader, most_bytes: int) -> Iterator[byt
         ) from error
 
 
-def _lines(blocks: Iterable[bytes], *, end: bytes, most: int) -> Iterator[Line]:
+def _lines(blocks: Iterable[bytes], *, most: int) -> Iterator[Line]:
     number = size = 0
     kept: list[bytes] = []
     for block in blocks:
-        *ended, rest = block.split(end)
+        *ended, rest = block.split(b"\n")
         for piece in ended:
             number, size = number + 1, size + len(piece)
             yield Line(number, b"".join([*kept, piece]) if size <= most else None, size, is_ended=True)
