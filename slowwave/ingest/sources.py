@@ -179,19 +179,8 @@ def known_places(environment: Mapping[str, str], user: Path) -> list[tuple[Place
 def files_of(place: Place, folder: Path) -> list[Path]:
     """The files of a place in the order of their paths; none where there is no such folder.
 
-    Symbolic links below the folder are passed by. A session that is there both plain and compressed is read plain.
+    Symbolic links to files are passed by. A session that is there both plain and compressed is read plain.
     """
-    found = sorted(_kept(place, folder))
-    plain = set(found)
-    return [path for path in found if not (path.suffix == COMPRESSED and path.with_suffix("") in plain)]
-
-
-def _kept(place: Place, top: Path) -> Iterator[Path]:
-    for parent, folders, names in _listings(top, Found()):
-        below = Path(parent).relative_to(top)
-        if place.depth is not None and len(below.parts) >= place.depth:
-            folders.clear()
-        for path in (Path(parent, name) for name in names):
-            is_of_place = place.pattern.fullmatch((below / path.name).as_posix())
-            if is_of_place and path.is_file() and not path.is_symlink():
-                yield path
+    paths = {path for pattern in place.globs for path in folder.glob(pattern)}
+    found = sorted(path for path in paths if path.is_file() and not path.is_symlink())
+    return [path for path in found if not (path.suffix == COMPRESSED and path.with_suffix("") in paths)]

@@ -165,7 +165,7 @@ FORMAT: Final = Format(
     messages=messages,
     is_record=_is_record,
     in_folders=r".*\.jsonl",
-    places=(Place("Claude Code", CLAUDE_PROJECTS, re.compile(r"[^/]+/[^/]+\.jsonl"), depth=1),),
+    places=(Place("Claude Code", CLAUDE_PROJECTS, ("*/*.jsonl",)),),
 )
 
 

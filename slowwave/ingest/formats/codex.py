@@ -69,7 +69,7 @@ _ANY_TAG: Final = re.compile(
 )
 _MOST_ELEMENTS: Final = 50
 """Elements before a prompt, one behind the other; where there are more, nobody typed any of it."""
-_ROLLOUT: Final = re.compile(r"(?:.+/)?rollout-[^/]+\.jsonl(?:\.zst)?")
+_ROLLOUTS: Final = ("**/rollout-*.jsonl", "**/rollout-*.jsonl.zst")
 _REQUEST: Final = re.compile(r"^## My request for Codex:[ \t]*", re.MULTILINE)
 
 
@@ -215,7 +215,7 @@ FORMAT: Final = Format(
     is_record=_is_record,
     in_folders=r".*\.jsonl(?:\.zst)?",
     places=tuple(
-        Place("Codex", (f"$CODEX_HOME/{folder}", f".codex/{folder}"), _ROLLOUT)
+        Place("Codex", (f"$CODEX_HOME/{folder}", f".codex/{folder}"), _ROLLOUTS)
         for folder in ("sessions", "archived_sessions")
     ),
 )

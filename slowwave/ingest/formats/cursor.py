@@ -67,8 +67,7 @@ FORMAT: Final = Format(
         Place(
             "Cursor",
             (".cursor/projects",),
-            re.compile(r"[^/]+/agent-transcripts/(?:[^/]+/)?[^/]+\.jsonl"),
-            depth=3,
+            ("*/agent-transcripts/*.jsonl", "*/agent-transcripts/*/*.jsonl"),
         ),
     ),
 )

@@ -229,8 +229,7 @@ LOG: Final = Format(
         Place(
             "Gemini CLI",
             ("$GEMINI_CLI_HOME/.gemini/tmp", ".gemini/tmp"),
-            re.compile(r"[^/]+/chats/session-[^/]+\.jsonl?"),
-            depth=2,
+            ("*/chats/session-*.json", "*/chats/session-*.jsonl"),
         ),
     ),
 )

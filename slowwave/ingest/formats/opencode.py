@@ -284,20 +284,17 @@ def _answered(parts: list[object]) -> Iterator[tuple[Fields, str]]:
             yield state, str(part.get("callID"))
 
 
-_NAME: Final = r"opencode(?:-[\w-]+)?\.db"
-
 DATABASE: Final = Format(
     name="opencode",
     title="OpenCode",
     messages=lambda file: _raw(_of_database(file), file),
     is_path=lambda path: path.suffix.lower() == DATABASE_SUFFIX,
-    in_folders=f".*/{_NAME}",
+    in_folders=r".*/opencode(?:-[\w-]+)?\.db",
     places=(
         Place(
             "OpenCode",
             ("$XDG_DATA_HOME/opencode", ".local/share/opencode", "Library/Application Support/opencode"),
-            re.compile(_NAME),
-            depth=0,  # below are snapshots of whole projects
+            ("opencode*.db",),  # in folders below are snapshots of whole projects
         ),
     ),
 )
