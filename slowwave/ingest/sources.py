@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -89,7 +89,7 @@ def _walk(folder: Path, found: Found, home: Path | None) -> list[Path]:
     files: list[Path] = []
     top = folder.resolve()
     own = folder / home.relative_to(top) if home is not None and home.is_relative_to(top) else None
-    for parent, folders, names in _listings(folder, found):
+    for parent, folders, names in os.walk(folder, onerror=lambda error: _tell_unlisted(error, found)):
         if own is not None and own.parent == Path(parent) and own.name in folders:
             folders.remove(own.name)
             found.passed_by[OWN_HOME] += 1
@@ -119,35 +119,10 @@ def _walk(folder: Path, found: Found, home: Path | None) -> list[Path]:
     return wanted
 
 
-def _listings(top: Path, found: Found) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Each folder with the names of its folders and of all else; taken out of these, a folder is not looked into.
-
-    One that cannot be listed is named in `found`.
-
-    `os.walk` calls itself for each folder below before Python 3.12, and a thousand within each other end it.
-    """
-    waiting = [str(top)]
-    while waiting:
-        parent = waiting.pop()
-        try:
-            with os.scandir(parent) as entries:
-                kinds = [(entry.name, _is_folder(entry)) for entry in entries]
-        except OSError as error:
-            found.passed_by[UNREADABLE] += 1
-            why = f"{shown_path(Path(parent))} cannot be listed ({error.strerror}): check its permissions"
-            found.named.append((UNREADABLE, why))
-            continue
-        folders = [name for name, is_folder in kinds if is_folder]
-        yield parent, folders, [name for name, is_folder in kinds if not is_folder]
-        below = (os.path.join(parent, name) for name in folders)  # noqa: PTH118 - a path object each takes ten times as long
-        waiting += [path for path in below if not os.path.islink(path)]  # noqa: PTH114
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link in a circle
-        return False
+def _tell_unlisted(error: OSError, found: Found) -> None:
+    found.passed_by[UNREADABLE] += 1
+    place = shown_path(Path(error.filename))
+    found.named.append((UNREADABLE, f"{place} cannot be listed ({error.strerror}): check its permissions"))
 
 
 def _reason_to_pass_by(path: Path) -> str | None:
