@@ -18,8 +18,6 @@ class Bounds(ReaderSettings):
     """Bytes of a file, unpacked where it is compressed; a longer one is not read."""
     file_lines: int = 500_000
     """Lines of a transcript that are taken; those behind them are counted."""
-    folder_files: int = 200_000
-    """Files of a folder; of more, the first in the order of their names are read."""
     part_turns: int = 5_000
     """Turns that are stored together, so that memory stays bounded and a kill loses little."""
     part_characters: int = 4_000_000

@@ -41,9 +41,14 @@ class Counts:
         """Return whether there was nothing but blank lines."""
         return self.entry_count == self.skipped[BLANK] and not self.taken_count
 
-    def skip(self, reason: str, number: int = 1, *, excess: str = "") -> None:
-        """Count entries that are left out; `excess` is a sentence for the one that is over a bound."""
+    def skip(self, reason: str, number: int = 1) -> None:
+        """Count entries that are left out."""
         self.skipped[reason] += number
+
+    def leave_out(self, reason: str, excess: str = "") -> None:
+        """Count something as an entry that is left out; `excess` is a sentence for what is over a bound."""
+        self.entry_count += 1
+        self.skip(reason)
         if excess:
             self.exceed(reason, excess)
 

@@ -24,7 +24,7 @@ def discover(bounds: Bounds, sources: Sequence[str | Path] | None = None) -> lis
         ]
     else:
         named = [Path(source) for source in sources]
-        places = [("", path, find_sources([path], bounds=bounds).paths) for path in named]
+        places = [("", path, find_sources([path]).paths) for path in named]
     return [found for place in places if (found := _found(*place)) is not None]
 
 

@@ -17,6 +17,7 @@ LONGEST_LABEL: Final = 1_000
 """Characters of an id, a speaker or a folder's name in a record: a longer one is no name."""
 
 _LATEST_EPOCH_SECOND: Final = 1e11
+_NO_REASONS: Final[Mapping[str, str]] = {}
 
 
 def object_of(value: object) -> Fields:
@@ -44,6 +45,11 @@ def id_of(record: Fields, *names: str) -> str | None:
     """The first of the fields that holds text or a number, as an id; one that is too long for a name as its hash."""
     given = text_of(record, *names)
     return stable_id("id", given) if given is not None and len(given) > LONGEST_LABEL else given
+
+
+def role_name(value: object) -> str:
+    """The name of a role, in lower case; empty where there is none."""
+    return value.strip().lower() if isinstance(value, str) else ""
 
 
 def time_of(record: Fields, skipped: Counter[str]) -> datetime | None:
@@ -85,19 +91,25 @@ def _plausible(moment: datetime) -> datetime | None:
     return moment if moment.year < FIRST_YEAR_TOO_LATE else None
 
 
-def texts_in(blocks: object, skipped: Counter[str], *, kind: str | None = None) -> list[str]:
-    """The texts among the blocks of a message, which are texts or objects with one; the others are counted.
+def texts_in(
+    content: object,
+    skipped: Counter[str],
+    *,
+    kind: str | None = None,
+    reasons: Mapping[str, str] = _NO_REASONS,
+) -> list[str]:
+    """The texts of a message: its content is a text, or blocks that are texts or objects with one.
 
-    With a `kind` only objects of that `type` have a text.
+    With a `kind` only objects of that `type` have a text. Other blocks are counted, by the reason for their type.
     """
     texts = []
-    for block in list_of(blocks):
-        has_text = isinstance(block, dict) and kind in (None, block.get("type"))
-        text = object_of(block).get("text") if has_text else block
+    for block in content if isinstance(content, list) else [content] if content else []:
+        fields = object_of(block)
+        text = fields.get("text") if fields and kind in (None, fields.get("type")) else block
         if isinstance(text, str):
             texts.append(text)
         else:
-            skipped["block without text"] += 1
+            skipped[reasons.get(str(fields.get("type")), "block without text")] += 1
     return texts
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -20,14 +19,6 @@ from slowwave.schemas.refusals import clean_text
 DATABASE_SUFFIX: Final = ".db"
 BLOCK_BYTES: Final = 1 << 20
 """Bytes of a file that are held at a time."""
-
-_KINDS: Final = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
 
 
 @dataclass(frozen=True)
@@ -67,8 +58,7 @@ def open_bytes(
         if not path.exists():
             raise NotFoundError(f"There is no file {shown_path(path)}: check the path.")
         if not path.is_file():
-            kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode), "something else")
-            raise InputError(f"{shown_path(path)} is {kind}, not a regular file: name a file.")
+            raise InputError(f"{shown_path(path)} is not a regular file: name a file.")
         with path.open("rb") as file:
             size, most = os.fstat(file.fileno()).st_size, getattr(bounds, bound)
             if size > most:

@@ -11,11 +11,10 @@ import pyarrow as pa
 
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.counts import BLANK, LATE_LINE, LONG_LINE
+from slowwave.ingest.counts import BLANK, LATE_LINE
 from slowwave.ingest.files import BLOCK_BYTES, Input, blocks_of, open_bytes, shown_path
 
 COMPRESSED: Final = ".zst"
-GARBLED_LINE: Final = "line that is not UTF-8"
 
 _FILE_START_BOM: Final = b"\xef\xbb\xbf"
 _WIDE_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -23,7 +22,7 @@ _PADDING: Final = " \t\r\n\x00"
 
 
 class Line(NamedTuple):
-    """A line: its number from 1, its bytes (null where it is over the bound), its size, and whether it ended."""
+    """A line, or an object of an export: its number from 1, its bytes (null over the bound), its size, if it ended."""
 
     number: int
     data: bytes | None
@@ -47,8 +46,6 @@ class Record(NamedTuple):
 def lines_of(path: Path, bounds: Bounds) -> Iterator[Line]:
     """The lines of a file as it was when it was opened, without their ends.
 
-    Lines end with a line feed, or with a carriage return where the file's first block has no line feed.
-
     Raises:
         NotFoundError: There is no such file.
         InputError: It cannot be read, is over `file_bytes` (unpacked, where it is compressed), or is UTF-16.
@@ -59,8 +56,7 @@ def lines_of(path: Path, bounds: Bounds) -> Iterator[Line]:
         start = next(blocks, b"")
         if start.startswith(_WIDE_BOMS):
             raise InputError(f"{shown_path(path)} is UTF-16 or UTF-32: save it as UTF-8.")
-        end = b"\r" if b"\n" not in start and b"\r" in start else b"\n"
-        yield from _lines(chain([start], blocks), end=end, most=bounds.line_bytes)
+        yield from _lines(chain([start], blocks), most=bounds.line_bytes)
 
 
 def _unpacked(path: Path, file: BufferedReader, most_bytes: int) -> Iterator[bytes]:
@@ -83,11 +79,11 @@ def _unpacked(path: Path, file: BufferedReader, most_bytes: int) -> Iterator[byt
         ) from error
 
 
-def _lines(blocks: Iterable[bytes], *, end: bytes, most: int) -> Iterator[Line]:
+def _lines(blocks: Iterable[bytes], *, most: int) -> Iterator[Line]:
     number = size = 0
     kept: list[bytes] = []
     for block in blocks:
-        *ended, rest = block.split(end)
+        *ended, rest = block.split(b"\n")
         for piece in ended:
             number, size = number + 1, size + len(piece)
             yield Line(number, b"".join([*kept, piece]) if size <= most else None, size, is_ended=True)
@@ -99,40 +95,64 @@ def _lines(blocks: Iterable[bytes], *, end: bytes, most: int) -> Iterator[Line]:
 
 
 def json_records(file: Input) -> Iterator[Record]:
-    """Objects of a JSONL file, one line in memory at a time; other lines are counted.
+    """Objects of a JSONL file, one line in memory at a time; each line is an entry, and other lines are counted.
 
     Raises:
         InputError: There are lines, and none of them is JSON.
     """
-    line_count = unreadable_count = 0
-    for line in lines_of(file.path, file.bounds):
-        file.counts.entry_count += 1
-        if line.number > file.bounds.file_lines:
-            _skip_late(line, file)
-            continue
-        if not (text := line.text) and line.data is not None:
-            file.counts.skip(BLANK)
-            continue
-        line_count += 1
-        if line.data is None:
-            _skip_long(line, file)
-            continue
-        if "\ufffd" in text and b"\xef\xbf\xbd" not in line.data:
-            lost = f"line {line.number} is not UTF-8, and letters of it are lost: save the file as UTF-8"
-            file.counts.exceed(GARBLED_LINE, lost)
-        value = json_value(text)
-        if isinstance(value, dict):
-            yield Record(line.number, value)
-        elif value is not None:
-            file.counts.skip("not an object")
-        else:
-            unreadable_count += 1
-            file.counts.skip("unreadable line" if line.is_ended else "half-written last line")
-    if line_count and line_count == unreadable_count:
+    counts = file.counts
+    for record in objects_of(_taken(file), file, "line", most=("line_bytes", file.bounds.line_bytes)):
+        counts.entry_count += 1
+        yield record
+    line_count = counts.entry_count - counts.skipped[BLANK] - counts.skipped[LATE_LINE]
+    if (
+        line_count
+        and line_count == counts.skipped["unreadable line"] + counts.skipped["half-written last line"]
+    ):
         raise InputError(
             f"{shown_path(file.path)} has {line_count} lines and none is JSON: "
             "expected a transcript with one JSON object a line."
         )
+
+
+def _taken(file: Input) -> Iterator[Line]:
+    """The lines that are neither blank nor behind the last one that is taken."""
+    counts, most = file.counts, file.bounds.file_lines
+    for line in lines_of(file.path, file.bounds):
+        if line.number > most:
+            is_first = line.number == most + 1
+            told = f"the lines from {line.number:,} on are left out: a transcript may have {most:,}"
+            counts.leave_out(LATE_LINE, told if is_first else "")
+        elif line.data is not None and not line.text:
+            counts.leave_out(BLANK)
+        else:
+            yield line
+
+
+def objects_of(pieces: Iterable[Line], file: Input, name: str, *, most: tuple[str, int]) -> Iterator[Record]:
+    """The JSON objects among the pieces of a file; a piece of another kind is counted as an entry that is left out.
+
+    `name` is what reports call a piece; `most` has the setting that bounds its bytes, and that bound.
+    """
+    counts = file.counts
+    for piece in pieces:
+        if piece.data is None:
+            allowed = f"readers.{most[0]} allows {most[1]:,}"
+            told = f"{name} {piece.number} has {piece.size:,} bytes and is left out: {allowed}"
+            counts.leave_out(f"{name} over its bound", told)
+            continue
+        text = piece.text
+        if "\ufffd" in text and b"\xef\xbf\xbd" not in piece.data:
+            lost = f"{name} {piece.number} is not UTF-8, and letters of it are lost: save the file as UTF-8"
+            counts.parts[f"{name} that is not UTF-8"] += 1
+            counts.exceed(f"{name} that is not UTF-8", lost)
+        value = json_value(text)
+        if isinstance(value, dict):
+            yield Record(piece.number, value)
+        elif value is not None:
+            counts.leave_out("not an object")
+        else:
+            counts.leave_out(f"unreadable {name}" if piece.is_ended else f"half-written last {name}")
 
 
 def first_line_of(path: Path, bounds: Bounds) -> Line | None:
@@ -163,17 +183,3 @@ def json_object(file: Input) -> dict[str, object]:
     if (found := json_value(text)) is None:
         raise InputError(f"{shown_path(file.path)} is no JSON, or not whole yet: name a whole file.")
     return found if isinstance(found, dict) else {}
-
-
-def _skip_long(line: Line, file: Input) -> None:
-    allowed = f"readers.line_bytes allows {file.bounds.line_bytes:,}"
-    file.counts.skip(
-        LONG_LINE, excess=f"line {line.number} has {line.size:,} bytes and is left out: {allowed}"
-    )
-
-
-def _skip_late(line: Line, file: Input) -> None:
-    allowed = f"a transcript may have {file.bounds.file_lines:,}"
-    is_first = line.number == file.bounds.file_lines + 1
-    excess = f"the lines from {line.number:,} on are left out: {allowed}" if is_first else ""
-    file.counts.skip(LATE_LINE, excess=excess)

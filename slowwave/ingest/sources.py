@@ -7,13 +7,12 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.ingest.bounds import DEFAULTS, Bounds
 from slowwave.ingest.files import shown_path
 from slowwave.ingest.formats import FORMATS
 from slowwave.ingest.formats.row import Place
@@ -23,7 +22,6 @@ from slowwave.schemas.report import UNREADABLE
 _READ: Final = re.compile("|".join(sorted({form.in_folders for form in FORMATS if form.in_folders})))
 """Paths, in lower case, of the files that are read from a folder."""
 
-LATE_FILE: Final = "file of a folder with too many"
 TOOL_OUTPUTS: Final = "tool-results"
 """The folder of what tools put out, next to the transcript of a Claude Code session: much text that nobody said."""
 
@@ -53,7 +51,7 @@ class Found:
     """Reason and sentence."""
 
 
-def find_sources(paths: Iterable[Path], *, bounds: Bounds = DEFAULTS, home: Path | None = None) -> Found:
+def find_sources(paths: Iterable[Path], *, home: Path | None = None) -> Found:
     """Files to read: each named file, and what each named folder holds, without repetition.
 
     `home` and its own parts (`HOME_PARTS`) are the memory itself, and are never read. Folders are walked in sorted
@@ -74,7 +72,7 @@ def find_sources(paths: Iterable[Path], *, bounds: Bounds = DEFAULTS, home: Path
                 raise InputError(
                     f"{shown_path(path)} is this memory's own home, or a part of it: name your own files."
                 )
-            files.update(dict.fromkeys(_walk(path, found, bounds, own) if path.is_dir() else [path]))
+            files.update(dict.fromkeys(_walk(path, found, own) if path.is_dir() else [path]))
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise InputError(f"{shown_path(path)} cannot be looked at ({reason}): check the path.") from error
@@ -87,11 +85,11 @@ def _is_of_home(path: Path, home: Path) -> bool:
     return path == home or (path.is_relative_to(home) and path.relative_to(home).parts[0] in HOME_PARTS)
 
 
-def _walk(folder: Path, found: Found, bounds: Bounds, home: Path | None) -> list[Path]:
+def _walk(folder: Path, found: Found, home: Path | None) -> list[Path]:
     files: list[Path] = []
     top = folder.resolve()
     own = folder / home.relative_to(top) if home is not None and home.is_relative_to(top) else None
-    for parent, folders, names in _listings(folder, found):
+    for parent, folders, names in os.walk(folder, onerror=lambda error: _tell_unlisted(error, found)):
         if own is not None and own.parent == Path(parent) and own.name in folders:
             folders.remove(own.name)
             found.passed_by[OWN_HOME] += 1
@@ -118,44 +116,13 @@ def _walk(folder: Path, found: Found, bounds: Bounds, home: Path | None) -> list
         path for path in files if not (path.stem.lower() == "readme" and path.parent in with_transcripts)
     )
     found.passed_by[ABOUT] += len(files) - len(wanted)
-    if len(wanted) > bounds.folder_files:
-        late = len(wanted) - bounds.folder_files
-        found.passed_by[LATE_FILE] += late
-        left_out = f"{late:,} of its {len(wanted):,} files are left out"
-        allowed = f"a folder may have {bounds.folder_files:,}"
-        found.named.append((LATE_FILE, f"{shown_path(folder)}: {left_out}: {allowed}"))
-    return wanted[: bounds.folder_files]
+    return wanted
 
 
-def _listings(top: Path, found: Found) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Each folder with the names of its folders and of all else; taken out of these, a folder is not looked into.
-
-    One that cannot be listed is named in `found`.
-
-    `os.walk` calls itself for each folder below before Python 3.12, and a thousand within each other end it.
-    """
-    waiting = [str(top)]
-    while waiting:
-        parent = waiting.pop()
-        try:
-            with os.scandir(parent) as entries:
-                kinds = [(entry.name, _is_folder(entry)) for entry in entries]
-        except OSError as error:
-            found.passed_by[UNREADABLE] += 1
-            why = f"{shown_path(Path(parent))} cannot be listed ({error.strerror}): check its permissions"
-            found.named.append((UNREADABLE, why))
-            continue
-        folders = [name for name, is_folder in kinds if is_folder]
-        yield parent, folders, [name for name, is_folder in kinds if not is_folder]
-        below = (os.path.join(parent, name) for name in folders)  # noqa: PTH118 - a path object each takes ten times as long
-        waiting += [path for path in below if not os.path.islink(path)]  # noqa: PTH114
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link in a circle
-        return False
+def _tell_unlisted(error: OSError, found: Found) -> None:
+    found.passed_by[UNREADABLE] += 1
+    place = shown_path(Path(error.filename))
+    found.named.append((UNREADABLE, f"{place} cannot be listed ({error.strerror}): check its permissions"))
 
 
 def _reason_to_pass_by(path: Path) -> str | None:
@@ -187,19 +154,8 @@ def known_places(environment: Mapping[str, str], user: Path) -> list[tuple[Place
 def files_of(place: Place, folder: Path) -> list[Path]:
     """The files of a place in the order of their paths; none where there is no such folder.
 
-    Symbolic links below the folder are passed by. A session that is there both plain and compressed is read plain.
+    Symbolic links to files are passed by. A session that is there both plain and compressed is read plain.
     """
-    found = sorted(_kept(place, folder))
-    plain = set(found)
-    return [path for path in found if not (path.suffix == COMPRESSED and path.with_suffix("") in plain)]
-
-
-def _kept(place: Place, top: Path) -> Iterator[Path]:
-    for parent, folders, names in _listings(top, Found()):
-        below = Path(parent).relative_to(top)
-        if place.depth is not None and len(below.parts) >= place.depth:
-            folders.clear()
-        for path in (Path(parent, name) for name in names):
-            is_of_place = place.pattern.fullmatch((below / path.name).as_posix())
-            if is_of_place and path.is_file() and not path.is_symlink():
-                yield path
+    paths = {path for pattern in place.globs for path in folder.glob(pattern)}
+    found = sorted(path for path in paths if path.is_file() and not path.is_symlink())
+    return [path for path in found if not (path.suffix == COMPRESSED and path.with_suffix("") in paths)]

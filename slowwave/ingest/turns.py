@@ -34,6 +34,15 @@ Role = Literal["user", "assistant", "document"]
 SPOKEN: Final[dict[str, Role]] = {"user": "user", "assistant": "assistant"}
 """Roles of messages that a person or an assistant wrote, by the names that most formats give them."""
 
+ROLES: Final[dict[str, Role]] = {**SPOKEN, "human": "user", "ai": "assistant"}
+"""The same with the names of formats that many programs write."""
+
+NOBODYS: Final = {
+    **dict.fromkeys(("system", "developer"), "system message"),
+    **dict.fromkeys(("tool", "function"), "tool message"),
+}
+"""Why a message is no turn, by the role of whoever wrote it."""
+
 _FROM_CALLER: Final = {"user_id", "project_id", "scope", "recorded_at"}
 
 READ_SCHEMA: Final = pl.Schema(

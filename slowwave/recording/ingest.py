@@ -10,14 +10,14 @@ from slowwave.home.stage import Stage
 from slowwave.home.vector_space import compute_vectors
 from slowwave.home.workspace import Clock, open_workspace
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.files import absolute, named, source_hash
+from slowwave.ingest.files import absolute, source_hash
 from slowwave.ingest.formats import find_format, read_parts
 from slowwave.ingest.sources import find_sources
 from slowwave.ingest.turns import source_id_of
 from slowwave.progress import progress
 from slowwave.recording.chunks import cut_recorded
 from slowwave.recording.imports import import_memories
-from slowwave.recording.parts import Parts, SourceFile
+from slowwave.recording.parts import Parts
 from slowwave.recording.places import Places
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.report import UNREADABLE, StageReport
@@ -61,7 +61,7 @@ def _find_new(run: Stage, given: Sequence[Path], places: Places) -> Iterator[tup
         NotFoundError: a named path does not exist.
     """
     bounds = Bounds.of(run.settings.readers)
-    found = find_sources(given, bounds=bounds, home=run.settings.home)
+    found = find_sources(given, home=run.settings.home)
     for reason, number in found.passed_by.items():
         run.reject(reason, number)
     for reason, text in found.named:
@@ -98,24 +98,21 @@ def _ingest_file(
     next time, since its hash is that of before.
     """
     bounds, source_id = Bounds.of(run.settings.readers), source_id_of(path)
-    source_type = "conversation"
     try:
         form = find_format(path, bounds=bounds)
         if form.messages is None:
             if import_memories(run, path, form.name, places, is_named=is_named):
-                parts.finish(SourceFile(source_id, named(path.name), file_hash, source_type))
+                parts.finish(path, file_hash, form.source_type)
             return
         for part in read_parts(path, bounds=bounds):
             parts.add(part.turns, source_id)
             for reason, number in part.skipped.items():
                 run.reject(f"not a turn: {reason}", number)
             places.tell_of(path, part.counts)
-            if part.turns.height:
-                source_type = part.turns["source_type"][0]
     except (InputError, NotFoundError) as error:
         _refuse(run, places, error)
         return
-    parts.finish(SourceFile(source_id, named(path.name), file_hash, source_type))
+    parts.finish(path, file_hash, form.source_type)
 
 
 def index_new_turns(run: Stage) -> None:

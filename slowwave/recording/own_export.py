@@ -15,7 +15,7 @@ from slowwave.home.kept_out import without_deleted_cells, without_erased_turns
 from slowwave.home.stage import Stage
 from slowwave.home.topic_counts import topic_counts
 from slowwave.ingest.files import Input, named
-from slowwave.ingest.formats.own import TABLE_OF, Batch, read_own
+from slowwave.ingest.formats.own import TABLE_OF, read_own
 from slowwave.ingest.turns import with_possible_times
 from slowwave.recording.own_events import events_of
 from slowwave.recording.places import Places
@@ -57,34 +57,32 @@ class OwnImport:
 
     def read(self, file: Input) -> None:
         """Commits all that is new, batch by batch; a second time adds only what a first one left out."""
-        for batch in read_own(file):
-            self._run.report.rows_in += batch.rows.height
-            rows = self._owned(batch)
-            rows = self._possible(self._standing(batch.kind, unknown(self._run, TABLE_OF[batch.kind], rows)))
-            if batch.kind == "memory":
+        for kind, read in read_own(file):
+            self._run.report.rows_in += read.height
+            new = unknown(self._run, TABLE_OF[kind], self._owned(kind, read))
+            rows = self._possible(self._standing(kind, new))
+            if kind == "memory":
                 self._taken.update(rows["cell_id"])
                 self._run.show(rows["content"])
-                self._believed["memories as a person's word"] += rows.filter(
-                    pl.col("origin") == "user"
-                ).height
+                told_by_user = rows.filter(pl.col("origin") == "user")
+                self._believed["memories as a person's word"] += told_by_user.height
                 self._believed["as confirmed"] += rows.filter("protected").height
-            if batch.kind == "topic":
+            if kind == "topic":
                 self._topics.update(rows["topic_id"])
-            if batch.kind == "core_line":
+            if kind == "core_line":
                 self._believed["lines of core memory"] += rows.height
-            self._commit(batch.kind, rows)
+            self._commit(kind, rows)
         self._finish()
 
-    def _owned(self, batch: Batch) -> pl.DataFrame:
+    def _owned(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows under this home's user, and its project where they were of that home's, with ids of episodes."""
         owner = self._run.settings.owner
-        rows = batch.rows
         if "scope" in rows.columns:
             own = pl.col("project_id").fill_null(pl.lit(owner.project_id))
             rows = rows.with_columns(user_id=pl.lit(owner.user_id), project_id=own)
         if "scope" in rows.columns and owner.scope != "system":  # nobody else writes for the system
             rows = rows.with_columns(scope=pl.col("scope").replace("system", owner.scope))
-        if batch.kind == "memory":
+        if kind == "memory":
             told = rows.filter(pl.col("cell_type") == EPISODE)
             ids = zip(told["cell_id"], stable_ids(EPISODE, told.select(*OWNER, "session_id")), strict=True)
             self._renamed |= {old: new for old, new in ids if old != new}

@@ -6,7 +6,7 @@ part, so that a file that was cut off is read again, and what is known of it is 
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -14,25 +14,16 @@ from slowwave.home.kept_out import without_erased_turns
 from slowwave.home.stage import Stage
 from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.files import named
-from slowwave.ingest.turns import READ_SCHEMA, with_possible_times
+from slowwave.ingest.turns import READ_SCHEMA, source_of, with_possible_times
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.recording.chunks import chunks_of
 from slowwave.recording.places import Places
 from slowwave.recording.turns import ERASED, STORED, TEXTS, placed, taking_over, with_owner
+from slowwave.schemas.choices import SourceType
 from slowwave.store import col, give_memory_back, lit
 
 PART_FILES = 500
 """Small files that are stored together."""
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """A file with the hash that is recorded for it."""
-
-    source_id: str
-    source_name: str
-    hash: str
-    source_type: str
 
 
 class Parts:
@@ -48,7 +39,7 @@ class Parts:
 
     def _clear(self) -> None:
         self._frames: list[pl.DataFrame] = []
-        self._finished: list[SourceFile] = []
+        self._finished: list[dict[str, object]] = []
         self._file_of: dict[str, str] = {}
         self._turn_total = self._size = 0
 
@@ -66,9 +57,10 @@ class Parts:
         self._size += int(turns["content"].str.len_chars().sum())
         self._commit_if_full()
 
-    def finish(self, source: SourceFile) -> None:
-        """Says that all parts of a file were added."""
-        self._finished.append(source)
+    def finish(self, path: Path, file_hash: str, source_type: SourceType) -> None:
+        """Says that all parts of a file were added; the hash is recorded with what waits."""
+        source = source_of(path, source_type)
+        self._finished.append({**vars(source), "hash": file_hash})
         self._commit_if_full()
 
     def _commit_if_full(self) -> None:
@@ -150,18 +142,12 @@ class Parts:
             )
 
     def _sources(self) -> pl.DataFrame:
-        owner, payload = self._run.workspace.home.owner, CATALOGUE["source.recorded"].payload
+        shared = {**self._run.workspace.home.owner, "indexed_at": self._run.now, "consolidated_at": None}
         rows = [
-            {
-                **vars(source),
-                **owner,
-                "turn_count": self._turn_count.pop(source.source_id, 0),
-                "indexed_at": self._run.now,
-                "consolidated_at": None,
-            }
+            {**source, **shared, "turn_count": self._turn_count.pop(str(source["source_id"]), 0)}
             for source in self._finished
         ]
-        return pl.DataFrame(rows, schema=dict(payload))
+        return pl.DataFrame(rows, schema=dict(CATALOGUE["source.recorded"].payload))
 
 
 def _longest(turns: pl.DataFrame) -> pl.DataFrame:

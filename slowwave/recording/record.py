@@ -20,7 +20,7 @@ from slowwave.ingest.counts import Counts
 from slowwave.ingest.formats.opencode import opencode_identity
 from slowwave.ingest.redact.known import Known
 from slowwave.ingest.redact.names import safe_path
-from slowwave.ingest.turns import RawMessage, Role, Source, to_parts, whole, with_possible_times
+from slowwave.ingest.turns import SPOKEN, RawMessage, Source, to_parts, whole, with_possible_times
 from slowwave.journal.catalogue import encode
 from slowwave.journal.lookup import of_kind
 from slowwave.recall.reader import Reader
@@ -36,8 +36,6 @@ from slowwave.store import FirstQuery, Store, col, lit
 
 OPENCODE = "opencode"
 """The client whose transcript is a database, in which other things than its ids stand for a message."""
-
-ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant"}
 
 MOST_CONVERSATIONS = 200
 """Conversations whose secrets are known: of more the oldest are forgotten."""
@@ -213,14 +211,14 @@ def _messages(request: RecordRequest, counts: Counts, now: datetime) -> Iterator
     said = Counter[tuple[str, str, str, str]]()
     for place, turn in enumerate(request.turns):
         counts.entry_count += 1
-        if turn.role not in ROLES:
+        if turn.role not in SPOKEN:
             counts.skip(f"{turn.role} message")
         elif turn.id and last[turn.session_id, turn.id] != place:
             counts.skip("repeated message")
         else:
             yield RawMessage(
                 session_id=turn.session_id,
-                role=ROLES[turn.role],
+                role=SPOKEN[turn.role],
                 parts=(turn.text,),
                 event_time=turn.time or now,
                 identity=_identity(request.client, turn, said, now),
@@ -239,7 +237,7 @@ def _identity(
     Without an id the same text at the same time is the same message.
     """
     if client == OPENCODE and turn.id and turn.time:
-        return opencode_identity(ROLES[turn.role], turn.id, turn.time)
+        return opencode_identity(turn.role, turn.id, turn.time)
     if turn.id:
         return turn.session_id, turn.id
     parts = (turn.session_id, turn.role, (turn.time or now).isoformat(), content_hash(turn.text))

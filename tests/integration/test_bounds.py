@@ -16,12 +16,10 @@ from slowwave.home.paths import open_home
 from slowwave.home.stage import Stage
 from slowwave.home.workspace import open_workspace, text_batches
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.chunk import cut_chunks
-from slowwave.journal.catalogue import CATALOGUE, EventRows
+from slowwave.journal.catalogue import EventRows
 from slowwave.memory import Memory
 from slowwave.recording import ingest as stage
 from slowwave.schemas.report import UNREADABLE, StageReport
-from slowwave.schemas.tables import shaped
 from slowwave.settings.tree import load_settings
 from slowwave.store import open_store
 from tests import forked
@@ -128,20 +126,16 @@ def test_what_an_export_has_over_a_bound_is_named_and_taken_in_once_the_bound_al
     assert run(home, incoming / "memory.json").counts["cell.imported"] == 1
 
 
-def test_a_document_a_file_and_a_folder_have_bounds(
-    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
-):
-    small = Bounds(document_bytes=100_000, file_bytes=300_000, folder_files=3)
+def test_a_document_and_a_file_have_bounds(tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch):
+    small = Bounds(document_bytes=100_000, file_bytes=300_000)
     monkeypatch.setattr(Bounds, "of", lambda _: small)
     (incoming / "a.md").write_text("# Kiln\n\n" + "\n\n".join(f"Fact {n} of the kiln." for n in range(8_000)))
     (incoming / "b.md").write_text("x" * 400_000)
     chat(incoming / "c.jsonl", SAID)
-    (incoming / "d.md").write_text("late")
     report = run(tmp_path / "home", incoming)
     notes = "\n".join(report.notes)
     assert "a document may have 100,000" in notes
     assert "b.md' has 400,000 bytes and is not read: a file may have 300,000" in notes
-    assert "1 of its 4 files are left out: a folder may have 3" in notes
     assert report.rejected["not a turn: document cut at its bound"] == 1
     assert report.rejected[UNREADABLE] == 1
     said = turns_of(tmp_path / "home")["content"].str.join("\n")[0]
@@ -181,15 +175,15 @@ def test_what_is_no_plain_file_gets_one_clear_line_and_stops_nothing(
     assert sorted(turns_of(home)["content"]) == ["An odd name.", SAID]
     assert report.rejected == {"pipe, socket or device": 2, "symbolic link in a folder": 2, UNREADABLE: 2}
     for told in (
-        "pipe.jsonl' is a pipe",
+        "pipe.jsonl' is a pipe, socket",
         "sock.jsonl' is a pipe, socket",
         "4,398,046,511,104 bytes",
         "UTF-16",
     ):
         assert len([note for note in report.notes if told in note]) == 1
     assert run(home, incoming).rejected["unchanged file"] == 2
-    for path, kind in ((Path("/dev/zero"), "a device"), (incoming / "pipe.jsonl", "a pipe")):
-        assert [note for note in run(home, path).notes if f"is {kind}, not a regular file" in note]
+    for path in (Path("/dev/zero"), incoming / "pipe.jsonl"):
+        assert [note for note in run(home, path).notes if "is not a regular file" in note]
 
 
 def test_a_folder_that_cannot_be_listed_is_named_and_the_others_are_read(
@@ -270,29 +264,6 @@ def test_a_session_in_parts_that_was_cut_off_is_the_same_as_one_that_was_not(
         assert found[0].equals(found[1])
 
 
-def test_a_session_that_grew_adds_only_its_new_turns(
-    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(Bounds, "of", lambda _: Bounds(part_turns=10))
-    texts = [f"Message number {number} of the session." for number in range(35)]
-    chat(incoming / "a.jsonl", *texts[:22])
-    run(tmp_path / "home", incoming)
-    chat(incoming / "a.jsonl", *texts)
-    report = run(tmp_path / "home", incoming)
-    assert report.counts["turn.recorded"] == 13
-    assert turns_of(tmp_path / "home")["content"].to_list() == texts
-
-
-def test_the_same_turn_in_two_files_is_taken_once_from_the_first(tmp_path: Path, incoming: Path):
-    record = {"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-06-02T08:00:00Z"}
-    line = json.dumps({**record, "message": {"role": "user", "content": SAID}}) + "\n"
-    (incoming / "a.jsonl").write_text(line)
-    (incoming / "b.jsonl").write_text(line)
-    report = run(tmp_path / "home", incoming)
-    assert turns_of(tmp_path / "home")["source_name"].to_list() == ["a.jsonl"]
-    assert report.counts["chunk.cut"] == 1
-
-
 # memory, in a process of its own
 
 
@@ -344,23 +315,6 @@ def test_lines_and_messages_just_under_their_bounds_fit_into_memory(tmp_path: Pa
     assert turns_of(tmp_path / "home")["source_name"].unique().len() == 4
     assert report.rejected["not a turn: message cut at its bound"] == 4
     assert peak < MEMORY
-
-
-def test_a_home_that_holds_a_huge_message_of_before_can_be_opened(tmp_path: Path, incoming: Path):
-    home, text = tmp_path / "home", "word and other things " * 100_000
-    chat(incoming / "a.jsonl", SAID)
-    run(home, incoming)
-    with open_workspace(home) as workspace:
-        writing = Stage("ingest", workspace, dry_run=False)
-        turns = workspace.store.rows("turns").with_columns(
-            turn_id=pl.lit("huge"), session_id=pl.lit("huge"), content=pl.lit(text)
-        )
-        cut = cut_chunks(turns, window_tokens=500, overlap_tokens=100)
-        pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
-        writing.commit({"turn.recorded": turns, "chunk.cut": shaped(pending, CATALOGUE["chunk.cut"].payload)})
-        longest = workspace.store.rows("passages")["content"].str.len_chars().max()
-        assert workspace.store.rows("turns")["content"].str.len_chars().max() == len(text)
-    assert longest == 1_000_000
 
 
 # texts of a caller

@@ -53,11 +53,6 @@ def test_windows_are_cut_at_turn_borders_and_share_the_turns_that_start_in_the_t
     assert chunks["token_count"].to_list() == [120, 90, 60]
 
 
-def test_without_overlap_no_turn_stands_twice():
-    chunks = cut(turns(*[tokens(30)] * 8), overlap=0)
-    assert [turn for span in spans(chunks) for turn in span] == [f"s{index}" for index in range(8)]
-
-
 def test_a_turn_that_starts_at_the_border_of_the_tail_is_not_shared():
     assert spans(cut(turns(tokens(80), tokens(20), tokens(5)))) == [["s0", "s1"], ["s1", "s2"]]
     assert spans(cut(turns(tokens(80), tokens(19), tokens(5)))) == [["s0", "s1", "s2"]]
@@ -65,13 +60,6 @@ def test_a_turn_that_starts_at_the_border_of_the_tail_is_not_shared():
 
 def test_a_last_window_that_is_all_overlap_is_left_out():
     assert spans(cut(turns(tokens(80), tokens(10)))) == [["s0", "s1"]]
-
-
-def test_a_long_turn_is_cut_into_parts_that_together_are_the_whole_text():
-    text = "".join(chr(0x4E00 + number) for number in range(1_000))
-    chunks = cut(turns(text))
-    assert chunks.select("first_char", "last_char").rows() == [(0, 400), (400, 800), (800, 1000)]
-    assert "".join(part for texts in parts(chunks, turns(text)) for part in texts) == text
 
 
 def test_the_text_of_a_chunk_is_the_part_of_its_first_and_last_turn():
@@ -86,17 +74,6 @@ def test_the_text_of_a_chunk_is_the_part_of_its_first_and_last_turn():
     assert numbers.select("turn_number", "turn_id").rows() == [(1, "s0"), (2, "s1"), (3, "s2")]
 
 
-def test_an_empty_turn_and_a_one_letter_turn_count_one_token():
-    chunks = cut(turns("", "a"))
-    assert chunks.select("token_count", "first_char", "last_char").row(0) == (2, 0, 1)
-    assert chunk_turns(chunks, turns("", "a"))["text"].to_list() == ["", "a"]
-
-
-def test_no_turns_give_no_chunks():
-    assert cut(turns()).is_empty()
-    assert chunk_turns(cut(turns()), turns()).is_empty()
-
-
 def test_a_chunk_has_the_owner_and_the_source_of_its_turns_and_their_last_time():
     frame = turns("a", "b")
     chunk = cut(frame).row(0, named=True)
@@ -104,16 +81,6 @@ def test_a_chunk_has_the_owner_and_the_source_of_its_turns_and_their_last_time()
         name: frame[name][0] for name in ("user_id", "project_id", "scope", "session_id", "source_id")
     }
     assert chunk["event_time"] == frame["event_time"].max()
-
-
-def test_sessions_are_never_mixed():
-    both = pl.concat([turns("a", "b"), turns("c", "d", session="q")])
-    assert spans(cut(both)) == [["q0", "q1"], ["s0", "s1"]]
-
-
-def test_another_text_or_another_session_is_another_chunk_id():
-    ids = [cut(frame)["chunk_id"].item() for frame in (turns("a"), turns("b"), turns("a", session="q"))]
-    assert len(set(ids)) == 3
 
 
 def grown(frame: pl.DataFrame, *new: str, overlap: int = 20) -> list[str]:

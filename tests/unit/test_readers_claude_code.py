@@ -160,8 +160,8 @@ def test_all_branches_of_a_session_stay_in_file_order(tmp_path):
         (user("Error", toolUseResult="Error"), "tool result"),
         (user([{"type": "tool_result", "content": "x"}]), "tool result"),
         (user([{"type": "image", "source": {}}]), "image"),
-        (user([{"type": "hologram"}]), "unknown block"),
-        (user([7]), "unknown block"),
+        (user([{"type": "hologram"}]), "block without text"),
+        (user([7]), "block without text"),
         (user("<command-name>/clear</command-name>"), "command"),
         (user("<command-message>x</command-message>\n<command-name>/x</command-name>"), "command"),
         (user("<local-command-stdout>done</local-command-stdout>"), "command"),
@@ -190,8 +190,8 @@ def test_all_branches_of_a_session_stay_in_file_order(tmp_path):
             {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": ["x"]}},
             "attachment",
         ),
-        ({"type": "something-new"}, "unknown record type"),
-        ({"type": ["odd"]}, "unknown record type"),
+        ({"type": "something-new"}, "session record"),
+        ({"type": ["odd"]}, "session record"),
         ([1], "not an object"),
         (b"{nonsense", "unreadable line"),
         (user(f"{FENCE_OPEN}old{FENCE_CLOSE}"), "injected memory"),
@@ -337,7 +337,7 @@ def test_damaged_text_is_mended_and_kept(tmp_path):
     reading = read_path(path)
     assert reading.turns["content"][0] == "na\ufffdve and \ufffd and  and Y"
     assert reading.turns["cwd"][0] == "/a\ufffd"
-    assert reading.skipped == {}
+    assert reading.skipped == {"line that is not UTF-8": 1}
 
 
 def test_secrets_go_from_the_text_and_from_what_stands_around_it(tmp_path):

@@ -250,30 +250,3 @@ def test_the_parts_of_a_message_have_a_bound_together_and_those_over_it_are_coun
         told for reason, told in reading.counts.excesses if reason == "part of a message over its bound"
     ]
     assert told == "message 3 has more parts than readers.line_bytes allows together: 10,000"
-
-
-def test_parts_are_looked_up_and_not_read_for_each_message(path):
-    steps = 0
-
-    def step() -> int:
-        nonlocal steps
-        steps += 1
-        return 0
-
-    with closing(opened(path)) as database:
-        database.execute("BEGIN")
-        for number in range(300):
-            say(database, f"n{number}", "user", f"Kiln {number} is hot.", minute=number)
-        database.execute("COMMIT")
-    connect = sqlite3.connect
-    with pytest.MonkeyPatch.context() as patched:
-
-        def counted(*given, **named):
-            database = connect(*given, **named)
-            database.set_progress_handler(step, 100)
-            return database
-
-        patched.setattr(sqlite3, "connect", counted)
-        reading = read_path(path)
-    assert reading.turns.height > 300
-    assert steps < 500, "a scan of all parts for each message takes thousands"

@@ -1,13 +1,12 @@
 """Rules of one's own, and `redact --check`: what would be taken, where, and never the secret."""
 
-import io
 
 import pytest
 from click.testing import CliRunner
 
 from slowwave.errors import ConfigError
 from slowwave.home.paths import open_home
-from slowwave.ingest.redact import files, redact
+from slowwave.ingest.redact import redact
 from slowwave.ingest.redact.table import STANDARD, in_force, put_in_force, rules_id, rules_with
 from slowwave.interfaces.cli.program import program
 from slowwave.settings.redaction import refuse_slow
@@ -89,19 +88,3 @@ def test_a_dry_run_of_clean_files_says_so_and_ends_with_0(tmp_path):
     path.write_text("nothing to see, sha256:" + "ab12" * 16)
     done = CliRunner().invoke(program, ["ingest", "--dry-run", str(path), "--home", str(tmp_path / "home")])
     assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "No secrets found.")
-
-
-BLOCK, OVERLAP = 16_384, 4_096
-"""Smaller than in use, so that a few of them are read quickly."""
-
-
-@pytest.mark.parametrize("before", [0, BLOCK - 9, BLOCK, BLOCK - OVERLAP - 50, 2 * BLOCK - 5])
-def test_a_secret_is_found_once_wherever_a_block_ends(before, monkeypatch):
-    monkeypatch.setattr(files, "BLOCK", BLOCK)
-    monkeypatch.setattr(files, "OVERLAP", OVERLAP)
-    filler = "just words here\n" * (before // 16) + "." * (before % 16)
-    raw = (filler + "\nthe password is kiwi-Tango7! ok\n" + "more words\n" * 500).encode()
-    found = list(files.check_stream(io.BytesIO(raw), "-", STANDARD))
-    assert [(place.line, place.column, place.kind) for place in found] == [
-        (filler.count("\n") + 2, 17, "password")
-    ]

@@ -2,23 +2,25 @@
 
 An export is the text itself, or members of a ZIP archive, which is read and never unpacked to disk. The arrays are
 split here and not by ijson (3.6, its C backend): one text of 40 MB takes that 15 s and 128 MB, one of 200 MB 280 s and
-590 MB, against .8 s and 4 s in 42 MB; it writes "?" for half a surrogate, and loses all that follows one bad byte.
+590 MB, against 1.5 s and 7 s here; it writes "?" for half a surrogate, and loses all that follows one bad byte.
 """
 
 import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import BufferedReader
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.files import BLOCK_BYTES, blocks_of, open_bytes, shown_path
+from slowwave.ingest.files import Input, blocks_of, open_bytes, shown_path
+from slowwave.ingest.lines import Line, Record, objects_of
+from slowwave.schemas.identity import stable_id
+from slowwave.schemas.refusals import clean_text
 
 _BOM: Final = b"\xef\xbb\xbf"
 _ARCHIVES: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -26,15 +28,6 @@ _ARCHIVES: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
 _CONVERSATIONS: Final = re.compile(r"(?:[^/\\]+/){0,2}conversations(?:-\d{1,6})?\.json", re.IGNORECASE)
 """Names of the members that hold conversations. No member is ever written to a path."""
-
-_END_BYTES: Final = 1 << 17
-"""Bytes at the end of an archive that say where its directory is: a comment has half of it at most."""
-
-_MOST_DIRECTORY: Final = 16_000_000
-"""Bytes of an archive's directory, which takes some twenty times its size in memory."""
-
-_IN_LONG_RECORD: Final = 0xFFFFFFFF
-"""The size in the plain record that says: see the long one."""
 
 
 def start_of(path: Path, *, bounds: Bounds) -> tuple[bytes, bool]:
@@ -44,29 +37,22 @@ def start_of(path: Path, *, bounds: Bounds) -> tuple[bytes, bool]:
         NotFoundError: There is no such file.
         InputError: It cannot be read, or is a ZIP archive without conversations.
     """
-    with open_bytes(path, bounds) as (file, size):
-        is_archive = file.peek(len(_ARCHIVES[0])).startswith(_ARCHIVES)
-        blocks = _members_blocks(path, file, size, bounds) if is_archive else [(0, file.read(BLOCK_BYTES))]
-        pieces = (block.removeprefix(_BOM).lstrip() for _, block in blocks)
-        return next(filter(None, pieces), b""), is_archive
+    is_archive = False
+    for number, block in _texts(path, bounds):
+        is_archive = number > 0
+        if start := block.removeprefix(_BOM).lstrip():
+            return start, is_archive
+    return b"", is_archive
 
 
 def _texts(path: Path, bounds: Bounds) -> Iterator[tuple[int, bytes]]:
-    """The bytes of an export's JSON texts, each block with the number of its text, in the order of their names."""
+    """The bytes of an export's JSON texts in blocks, each with the number of its member, 0 without an archive."""
     with open_bytes(path, bounds) as (file, size):
-        if file.peek(len(_ARCHIVES[0])).startswith(_ARCHIVES):
-            yield from _members_blocks(path, file, size, bounds)
-        else:
+        if not file.peek(len(_ARCHIVES[0])).startswith(_ARCHIVES):
             yield from ((0, block) for block in blocks_of(file, size))
-
-
-def _members_blocks(
-    path: Path, file: BufferedReader, size: int, bounds: Bounds
-) -> Iterator[tuple[int, bytes]]:
-    with _archive_errors(path):
-        _refuse_large_directory(path, file, size)
-        with ZipFile(file) as archive:
-            for number, member in enumerate(_members(path, archive, bounds)):
+            return
+        with _archive_errors(path), ZipFile(file) as archive:
+            for number, member in enumerate(_members(path, archive, bounds), start=1):
                 with archive.open(member) as opened:
                     yield from ((number, block) for block in blocks_of(opened, member.file_size))
 
@@ -97,63 +83,42 @@ def _members(path: Path, archive: ZipFile, bounds: Bounds) -> list[ZipInfo]:
     return sorted(named, key=lambda member: (len(member.filename), member.filename))
 
 
-def _refuse_large_directory(path: Path, file: BufferedReader, size: int) -> None:
-    """Refuse an archive whose directory, which is read whole, says that it is larger than any export's.
-
-    Both records of its end are read, since either may count.
-    """
-    file.seek(max(size - _END_BYTES, 0))
-    end = file.read(_END_BYTES)
-    file.seek(0)
-    plain, long = end.rfind(b"PK\x05\x06"), end.rfind(b"PK\x06\x06")
-    sizes = [
-        int.from_bytes(end[place + start : place + start + width], "little")
-        for place, start, width in ((plain, 12, 4), (long, 40, 8))
-        if place >= 0
-    ]
-    if any(_MOST_DIRECTORY < found != _IN_LONG_RECORD for found in sizes):
-        raise InputError(
-            f"{shown_path(path)} is a ZIP archive of too many files: unpack it and name its conversations.json."
-        )
-
-
-class Element(NamedTuple):
-    """An object of an array: its number from 1, its size in bytes, and its bytes; null where over the bound."""
-
-    number: int
-    size: int
-    data: bytes | None
-    is_ended: bool
-
-
-def elements_of(path: Path, *, bounds: Bounds, most: int) -> Iterator[Element]:
-    """The objects of the arrays of an export, numbered through all of its texts; see `split`.
+def objects_in_export(file: Input, name: str, *, most: tuple[str, int]) -> Iterator[Record]:
+    """The objects in the arrays of an export, numbered through all of its texts, as `objects_of` has them.
 
     Raises:
         NotFoundError: There is no such file.
         InputError: It cannot be read, holds no conversations, or has more than `file_bytes` unpacked.
     """
-    number = 0
-    for _, blocks in groupby(_texts(path, bounds), key=itemgetter(0)):
-        for element in split((block for _, block in blocks), most=most):
-            number += 1
-            yield element._replace(number=number)
+    texts = groupby(_texts(file.path, file.bounds), key=itemgetter(0))
+    split_texts = (split((block for _, block in blocks), most=most[1]) for _, blocks in texts)
+    numbered = enumerate(chain.from_iterable(split_texts), start=1)
+    return objects_of((one._replace(number=number) for number, one in numbered), file, name, most=most)
 
 
-_TO_BRACKET: Final = re.compile(
-    rb'[^{}\[\]"]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^{}\[\]"]*+)*+[{}\[\]]', re.DOTALL
-)
-"""Whole texts and all else, up to the next bracket outside texts."""
+def conversations_of(file: Input) -> Iterator[Record]:
+    """The conversations of a chat's export that can be read; the others are counted, an entry each."""
+    bound = "conversation_bytes"
+    return objects_in_export(file, "conversation", most=(bound, file.bounds.conversation_bytes))
 
-_WHOLE_TEXTS: Final = re.compile(rb'[^"]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"]*+)*+', re.DOTALL)
-_REST_OF_TEXT: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+
+def id_by_content(*parts: str) -> str:
+    """An id for a conversation that its export gave none, from what stays as it grows.
+
+    Its file and place have no part in it: the same conversation comes in an archive, unpacked, and in a later export.
+    """
+    return stable_id("conversation", *map(clean_text, parts))
+
+
+_SIGN: Final = re.compile(rb'["{}\[\]]|\\.', re.DOTALL)
+"""A quotation mark, a bracket, or an escape, which is no quotation mark."""
 
 _ABOVE: Final = (b"[", b"{[")
 """The brackets above an element: of an array that is the whole text, or a field of the whole object."""
 
 
 class _Open:
-    """An element that has begun: its size so far, and its bytes until they are over the bound."""
+    """An object that has begun: its size so far, and its bytes until they are over the bound."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -165,26 +130,32 @@ class _Open:
         if self.size > most:
             self._pieces.clear()
 
-    def ended(self, number: int, most: int, *, is_ended: bool) -> Element:
+    def ended(self, number: int, most: int, *, is_ended: bool) -> Line:
         data = b"".join(self._pieces) if self.size <= most else None
-        return Element(number, self.size, data, is_ended)
+        return Line(number, data, self.size, is_ended)
 
 
-def split(blocks: Iterable[bytes], *, most: int) -> Iterator[Element]:
+def split(blocks: Iterable[bytes], *, most: int) -> Iterator[Line]:
     """The objects of the array in a JSON text: the text itself, or a field of the object that the text is.
 
     Elements of more than `most` bytes are counted and not kept. What is between the elements is not parsed.
     """
     above, depth, number = b"", 0, 0  # of the brackets above only the first two are kept
     element, outside = _Open(), -1  # the depth outside the open element; -1 where none is open
-    for block, places in _brackets(blocks):
-        start = 0
-        for place in places:
-            bracket = block[place : place + 1]
-            if bracket in b"{[":
-                if bracket == b"{" and outside < 0 and depth == len(above) and above in _ABOVE:
+    is_text, rest = False, b""
+    for given in blocks:
+        block, start = rest + given, 0
+        rest = b"\\" if (len(block) - len(block.rstrip(b"\\"))) % 2 else b""  # the block cuts an escape
+        block = block.removesuffix(rest)
+        for found in _SIGN.finditer(block):
+            sign, place = found[0], found.start()
+            is_text ^= sign == b'"'
+            if is_text or sign not in b"{}[]":
+                continue
+            if sign in b"{[":
+                if sign == b"{" and outside < 0 and depth == len(above) and above in _ABOVE:
                     element, outside, start = _Open(), depth, place
-                above += bracket if depth == len(above) < 2 else b""  # noqa: PLR2004 - see _ABOVE
+                above += sign if depth == len(above) < 2 else b""  # noqa: PLR2004 - see _ABOVE
                 depth += 1
                 continue
             depth = max(depth - 1, 0)
@@ -197,32 +168,3 @@ def split(blocks: Iterable[bytes], *, most: int) -> Iterator[Element]:
             element.add(block[start:], most)
     if outside >= 0:
         yield element.ended(number + 1, most, is_ended=False)
-
-
-def _brackets(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, list[int]]]:
-    """Each block with the places of brackets outside texts; an escape that a block cuts moves to the next one."""
-    is_text, rest = False, b""
-    for given in blocks:
-        block, place = rest + given, 0
-        places: list[int] = []
-        while place < len(block):
-            if is_text:
-                place = _end(_REST_OF_TEXT, block, place)
-                is_text = block[place : place + 1] != b'"'
-                if is_text:
-                    break  # at the end of the block, or at an escape that it cuts
-                place += 1
-            elif found := _TO_BRACKET.match(block, place):
-                place = found.end()
-                places.append(place - 1)
-            else:
-                place = _end(_WHOLE_TEXTS, block, place)
-                is_text = place < len(block)
-                place += is_text
-        rest = block[place:] if is_text else b""
-        yield block[: len(block) - len(rest)], places
-
-
-def _end(pattern: re.Pattern[bytes], block: bytes, place: int) -> int:
-    found = pattern.match(block, place)
-    return found.end() if found else place

@@ -92,7 +92,7 @@ FORMAT: Final = Format(
     title="",
     messages=messages,
     is_path=lambda path: _folder_of(path) is not None,
-    places=(Place("Claude Code's notes", CLAUDE_PROJECTS, re.compile(r"[^/]+/memory/.+\.md")),),
+    places=(Place("Claude Code's notes", CLAUDE_PROJECTS, ("*/memory/**/*.md",)),),
     source_type="file",
 )
 

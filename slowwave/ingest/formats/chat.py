@@ -15,50 +15,38 @@
 What is left out is counted by reason.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from slowwave.ingest.fields import Fields, id_of, text_of, texts_in, time_of
+from slowwave.ingest.fields import Fields, id_of, role_name, text_of, texts_in, time_of
 from slowwave.ingest.files import Input, file_time
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.lines import json_records
-from slowwave.ingest.turns import RawMessage, Role
-
-_ROLES: Final[dict[str, Role]] = {
-    **dict.fromkeys(("user", "human"), "user"),
-    **dict.fromkeys(("assistant", "ai"), "assistant"),
-}
-_UNSPOKEN: Final = dict.fromkeys(("system", "developer"), "system message") | dict.fromkeys(
-    ("tool", "function"), "tool message"
-)
+from slowwave.ingest.turns import NOBODYS, ROLES, RawMessage
 
 
 def messages(file: Input) -> Iterator[RawMessage]:
     """The messages of a chat file in the form above."""
-    time = file_time(file.path)
+    counts, time = file.counts, file_time(file.path)
     for line, record in json_records(file):
-        time = time_of(record, file.counts.parts) or time
-        role = record.get("role")
-        name = role.strip().lower() if isinstance(role, str) else ""
-        if name not in _ROLES:
-            file.counts.skip(_UNSPOKEN.get(name, "unknown role"))
-            continue
-        parts = _parts(record.get("content"), file.counts.parts)
-        if parts is None:
-            file.counts.skip("unreadable message")
-            continue
-        session_id, native_id = id_of(record, "session_id") or file.name, id_of(record, "id")
-        yield RawMessage(
-            session_id=session_id,
-            role=_ROLES[name],
-            parts=parts,
-            event_time=time,
-            identity=None if native_id is None else (session_id, native_id),
-            speaker=text_of(record, "speaker", "name"),
-            cwd=text_of(record, "cwd"),
-            place=f"line {line}",
-        )
+        time = time_of(record, counts.parts) or time
+        name, content = role_name(record.get("role")), record.get("content")
+        if name not in ROLES:
+            counts.skip(NOBODYS.get(name, "unknown role"))
+        elif not isinstance(content, str | list):
+            counts.skip("unreadable message")
+        else:
+            session_id, native_id = id_of(record, "session_id") or file.name, id_of(record, "id")
+            yield RawMessage(
+                session_id=session_id,
+                role=ROLES[name],
+                parts=tuple(texts_in(content, counts.parts, kind="text")),
+                event_time=time,
+                identity=None if native_id is None else (session_id, native_id),
+                speaker=text_of(record, "speaker", "name"),
+                cwd=text_of(record, "cwd"),
+                place=f"line {line}",
+            )
 
 
 def is_record(record: Fields) -> bool:
@@ -73,10 +61,3 @@ FORMAT: Final = Format(
     is_record=is_record,
     in_folders=r".*\.jsonl",
 )
-
-
-def _parts(content: object, skipped: Counter[str]) -> tuple[str, ...] | None:
-    """Texts of a message; null where its content has no known form."""
-    if isinstance(content, str):
-        return (content,)
-    return tuple(texts_in(content, skipped, kind="text")) if isinstance(content, list) else None

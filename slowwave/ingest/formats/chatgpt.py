@@ -12,21 +12,15 @@ from datetime import datetime
 from typing import Final
 
 from slowwave.ingest.counts import Counts
-from slowwave.ingest.fields import Fields, id_of, object_of, parse_time, texts_in
+from slowwave.ingest.fields import Fields, id_of, object_of, parse_time, role_name, texts_in
 from slowwave.ingest.files import Input, file_time
-from slowwave.ingest.formats.conversations import (
-    BROKEN,
-    Conversation,
-    conversations_of,
-    id_by_content,
-    leave_out,
-)
+from slowwave.ingest.formats.archive import conversations_of, id_by_content
 from slowwave.ingest.formats.row import Format
-from slowwave.ingest.turns import SPOKEN, RawMessage
+from slowwave.ingest.lines import Record
+from slowwave.ingest.turns import NOBODYS, SPOKEN, RawMessage
 
 PRIVATE: Final = "conversation not to be remembered"
 
-_UNSPOKEN: Final = {"system": "system message", "developer": "system message", "tool": "tool message"}
 _INSTRUCTIONS: Final = {"user_editable_context", "model_editable_context"}
 _REASONING: Final = {"thoughts", "reasoning_recap"}
 
@@ -42,7 +36,7 @@ def messages(file: Input) -> Iterator[RawMessage]:
         named = id_of(conversation.fields, "conversation_id", "id")
         session_id = named or _id_by_content(conversation.fields)
         if not isinstance(conversation.fields.get("mapping"), dict):
-            leave_out(BROKEN, file.counts)
+            file.counts.leave_out("unreadable conversation")
             continue
         yield from _of_conversation(conversation, session_id, file.counts, modified)
 
@@ -63,7 +57,7 @@ def _id_by_content(fields: Fields) -> str:
 
 
 def _of_conversation(
-    conversation: Conversation, session_id: str, counts: Counts, modified: datetime
+    conversation: Record, session_id: str, counts: Counts, modified: datetime
 ) -> Iterator[RawMessage]:
     fields = conversation.fields
     nodes = object_of(fields.get("mapping"))
@@ -92,7 +86,7 @@ def _of_conversation(
             parts=tuple(texts_in(object_of(message.get("content")).get("parts"), counts.parts)),
             event_time=time,
             identity=(session_id, id_of(message, "id") or id_of({"id": name}, "id") or name),
-            place=f"conversation {conversation.number}",
+            place=f"conversation {conversation.line}",
         )
 
 
@@ -120,7 +114,7 @@ def _reason_to_skip(message: Fields) -> str | None:
     if kind in _INSTRUCTIONS or metadata.get("is_user_system_message") is True:
         return "custom instructions"
     if role not in SPOKEN:
-        return _UNSPOKEN.get(role, "unknown role")
+        return NOBODYS.get(role, "unknown role")
     if metadata.get("is_visually_hidden_from_conversation") is True:
         return "hidden message"
     if message.get("recipient") not in (None, "all"):
@@ -131,5 +125,4 @@ def _reason_to_skip(message: Fields) -> str | None:
 
 
 def _role(message: Fields) -> str:
-    role = object_of(message.get("author")).get("role")
-    return role.strip().lower() if isinstance(role, str) else ""
+    return role_name(object_of(message.get("author")).get("role"))

@@ -10,19 +10,12 @@ from datetime import datetime
 from typing import Final
 
 from slowwave.ingest.counts import Counts
-from slowwave.ingest.fields import Fields, id_of, list_of, object_of, parse_time, text_of, texts_in
+from slowwave.ingest.fields import Fields, id_of, list_of, object_of, parse_time, role_name, text_of, texts_in
 from slowwave.ingest.files import Input, file_time
-from slowwave.ingest.formats.conversations import (
-    BROKEN,
-    Conversation,
-    conversations_of,
-    id_by_content,
-    leave_out,
-)
+from slowwave.ingest.formats.archive import conversations_of, id_by_content
 from slowwave.ingest.formats.row import Format
-from slowwave.ingest.turns import RawMessage, Role
-
-_ROLES: Final[dict[str, Role]] = {"human": "user", "assistant": "assistant"}
+from slowwave.ingest.lines import Record
+from slowwave.ingest.turns import ROLES, RawMessage
 
 
 def messages(file: Input) -> Iterator[RawMessage]:
@@ -33,7 +26,7 @@ def messages(file: Input) -> Iterator[RawMessage]:
         time = parse_time(conversation.fields.get("created_at")) or modified
         said = conversation.fields.get("chat_messages")
         if not isinstance(said, list):
-            leave_out(BROKEN, file.counts)
+            file.counts.leave_out("unreadable conversation")
         for message in map(object_of, list_of(said)):
             time = parse_time(message.get("created_at")) or time
             yield from _of_message(conversation, message, session_id, file.counts, time)
@@ -54,13 +47,12 @@ def _id_by_content(fields: Fields) -> str:
 
 
 def _of_message(
-    conversation: Conversation, message: Fields, session_id: str, counts: Counts, time: datetime
+    conversation: Record, message: Fields, session_id: str, counts: Counts, time: datetime
 ) -> Iterator[RawMessage]:
     """The message, and what was attached to it before it: it speaks of that."""
     counts.entry_count += 1
-    sender = message.get("sender")
-    role = _ROLES.get(sender.strip().lower()) if isinstance(sender, str) else None
-    place = f"conversation {conversation.number}"
+    role = ROLES.get(role_name(message.get("sender")))
+    place = f"conversation {conversation.line}"
     for attachment in map(object_of, list_of(message.get("attachments"))):
         counts.entry_count += 1
         text = attachment.get("extracted_content")
@@ -88,6 +80,6 @@ def _of_message(
 
 def _texts(message: Fields, counts: Counts) -> tuple[str, ...]:
     """The texts of a message: its blocks, else its `text`; what was thought, and what tools said, is counted."""
-    texts = texts_in(list(map(object_of, list_of(message.get("content")))), counts.parts, kind="text")
+    texts = texts_in(list_of(message.get("content")), counts.parts, kind="text")
     whole = message.get("text")
     return tuple(texts) if texts or not isinstance(whole, str) else (whole,)

@@ -13,14 +13,13 @@ and no result of a server's tool (`mcp__...`) counts, and no output of a program
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import UNSPOKEN, Counts
-from slowwave.ingest.fields import Fields, id_of, list_of, object_of, questions_in, text_of, time_of
+from slowwave.ingest.fields import Fields, id_of, list_of, object_of, questions_in, text_of, texts_in, time_of
 from slowwave.ingest.files import Input, file_time
 from slowwave.ingest.formats.row import Format, Place
 from slowwave.ingest.lines import json_records
@@ -38,21 +37,13 @@ _RECORD_TYPES: Final = frozenset(
     {"user", "assistant", "system", "summary", "progress", "attachment"}
     | {"file-history-snapshot", "queue-operation"}
 )
-"""Record types that Claude Code is known to write."""
+"""Record types by which a session is known; there are many more on the session itself, which are counted together."""
 
 _ASKING: Final = "AskUserQuestion"
 _SERVERS: Final = "mcp__"
 _REFUSED: Final = re.compile(
     r"The user doesn't want to proceed with this tool use\..*?the user said:\s*(?P<said>.*)", re.DOTALL
 )
-_NOTES: Final = frozenset(
-    {"last-prompt", "mode", "permission-mode", "custom-title", "ai-title", "tag", "relocated", "ended-by-model"}
-    | {"agent-name", "agent-color", "agent-setting", "pr-link", "frame-link", "bridge-session", "isolation-latch"}
-    | {"attribution-snapshot", "speculation-accept", "worktree-state", "content-replacement", "fork-context-ref"}
-    | {"marble-origami-commit", "marble-origami-snapshot", "marble-origami-reset"}
-)  # fmt: skip
-"""Types of records on the session itself, counted together; others are counted as unknown."""
-
 _CONTINUED: Final = "This session is being continued from a previous conversation"
 _COMMAND: Final = re.compile(
     r"<(?:command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr))>"
@@ -94,73 +85,42 @@ class _Message:
     left_out: int = 0
     """Characters of texts that came after there were more than a message may have."""
 
-    @property
-    def key(self) -> tuple[str, str | None, object]:
-        """The same for lines that repeat the message, also in a forked session."""
-        return self.role, self.native_id, self.session_id if self.time is None else self.time
+    def extend(self, text: str, most: int) -> None:
+        """Add a text that the message has not yet, unless it has more than `most` characters already."""
+        if self.size > most:
+            self.left_out += len(text)
+        else:
+            self.parts[text] = None
+            self.size += len(text)
 
 
 class _Session:
-    """The messages of a file as they grow, line by line.
+    """The messages of a file as they grow, line by line, until its end: what was said is a small part of a file."""
 
-    A message may grow until it is handed on: then only numbers of its texts are kept, to know repetitions by.
-    """
-
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
-        self._messages: list[_Message] = []
+    def __init__(self) -> None:
+        self.messages: list[_Message] = []
         self._latest: dict[tuple[str, str], _Message] = {}
         self._at_time: dict[tuple[str, str, datetime | None], _Message] = {}
-        self._handed_on: set[int] = set()
-        self._size = 0
 
-    def add(self, message: _Message, texts: list[str]) -> bool:
+    def add(self, message: _Message, texts: list[str], *, most: int) -> bool:
         """Add one line; false if it only repeats a message that is known."""
         known = self._known(message)
         if known is None:
-            if texts and all(hash((message.key, text)) in self._handed_on for text in texts):
-                return False
             known = message
             if message.native_id is not None:
                 self._latest[message.role, message.native_id] = message
                 self._at_time[message.role, message.native_id, message.time] = message
-        elif texts and all(text in known.parts for text in texts):
-            return False
         new_texts = [text for text in texts if text not in known.parts]
+        if texts and not new_texts:
+            return False
         if new_texts and not known.parts:
-            self._messages.append(known)
+            self.messages.append(known)
             if known.role == "user":
                 self._latest.clear()
         for text in new_texts:
-            self._extend(known, text)
+            known.extend(text, most)
         known.line_count += bool(texts)
         return True
-
-    def _extend(self, message: _Message, text: str) -> None:
-        if message.size > self._bounds.message_characters:
-            message.left_out += len(text)
-        else:
-            message.parts[text] = None
-            message.size += len(text)
-            self._size += len(text)
-
-    def full_part(self) -> list[_Message]:
-        """All messages but the newest, handed on, where they are as many or as long as a part may be; else none."""
-        bounds = self._bounds
-        if len(self._messages) <= bounds.part_turns and self._size < bounds.part_characters:
-            return []
-        *done, newest = self._messages
-        for message in done:
-            if message.native_id is not None:
-                self._handed_on.update(hash((message.key, text)) for text in message.parts)
-        self._messages, self._size = [newest], newest.size
-        self._latest = {key: message for key, message in self._latest.items() if message is newest}
-        self._at_time = {key: message for key, message in self._at_time.items() if message is newest}
-        return done
-
-    def rest(self) -> list[_Message]:
-        """The messages that were not handed on before; the file is at its end."""
-        return self._messages
 
     def _known(self, message: _Message) -> _Message | None:
         """The message that this line belongs to.
@@ -177,7 +137,7 @@ class _Session:
 
 
 def messages(file: Input) -> Iterator[RawMessage]:
-    """The messages of a session, each once all its lines were read, or as many as a part holds."""
+    """The messages of a session, each with the texts of all its lines."""
     fallback_time = file_time(file.path)
     for message in _grown(file):
         when = message.session_id if message.time is None else message.time.isoformat()
@@ -205,12 +165,12 @@ FORMAT: Final = Format(
     messages=messages,
     is_record=_is_record,
     in_folders=r".*\.jsonl",
-    places=(Place("Claude Code", CLAUDE_PROJECTS, re.compile(r"[^/]+/[^/]+\.jsonl"), depth=1),),
+    places=(Place("Claude Code", CLAUDE_PROJECTS, ("*/*.jsonl",)),),
 )
 
 
-def _grown(file: Input) -> Iterator[_Message]:
-    session, counts = _Session(file.bounds), file.counts
+def _grown(file: Input) -> list[_Message]:
+    session, counts = _Session(), file.counts
     session_id, time = file.name, None
     calls: dict[str, str] = {}
     for line, record in json_records(file):
@@ -230,12 +190,11 @@ def _grown(file: Input) -> Iterator[_Message]:
             git_branch=text_of(record, "gitBranch"),
             line=line,
         )
-        if not session.add(message, texts):
+        if not session.add(message, texts, most=file.bounds.message_characters):
             counts.skip("repeated message")
         elif not texts:
             counts.skip(UNSPOKEN)
-        yield from session.full_part()
-    yield from session.rest()
+    return session.messages
 
 
 def _spoken_message(record: Fields, calls: dict[str, str], counts: Counts) -> tuple[Role, Fields] | None:
@@ -249,7 +208,7 @@ def _spoken_message(record: Fields, calls: dict[str, str], counts: Counts) -> tu
     elif (queued := _queued(record)) is not None:
         return "user", queued
     elif not isinstance(kind, str) or kind not in SPOKEN:
-        reason = _reason(kind)
+        reason = str(kind) if str(kind) in _RECORD_TYPES else "session record"
     elif record.get("isCompactSummary"):
         reason = "compaction summary"
     elif record.get("isMeta"):
@@ -267,13 +226,6 @@ def _spoken_message(record: Fields, calls: dict[str, str], counts: Counts) -> tu
         return SPOKEN[kind], message
     counts.skip(reason)
     return None
-
-
-def _reason(kind: object) -> str:
-    """The reason for which a record of this type is no message."""
-    if not isinstance(kind, str):
-        return "unknown record type"
-    return kind if kind in _RECORD_TYPES else "session record" if kind in _NOTES else "unknown record type"
 
 
 def _queued(record: Fields) -> Fields | None:
@@ -320,32 +272,21 @@ def _answer(outcome: Fields, message: Fields, calls: dict[str, str]) -> str:
 
 def _said_texts(content: object, role: Role, counts: Counts) -> list[str] | None:
     """Texts of a message; an empty list where it has none, null where its content has no known form."""
-    if isinstance(content, str):
-        content = [content]
-    if not isinstance(content, list):
+    if not isinstance(content, str | list):
         counts.skip("unreadable message")
         return None
-    spoken = []
-    for block in content:
-        text = _block_text(block, counts.parts)
-        if text is not None and role == "user":
-            text = _typed_text(text, counts.parts)
-        if text is not None and text.strip():
-            spoken.append(text.strip())
-    return spoken
+    blocks = [_with_questions(block) for block in content] if isinstance(content, list) else content
+    texts: Iterable[str | None] = texts_in(blocks, counts.parts, kind="text", reasons=_BLOCK_NAMES)
+    if role == "user":
+        texts = (_typed_text(text, counts.parts) for text in texts if text)
+    return [text.strip() for text in texts if text and text.strip()]
 
 
-def _block_text(block: object, skipped: Counter[str]) -> str | None:
-    if isinstance(block, str):
-        return block
-    parts = block if isinstance(block, dict) else {}
-    kind, text = parts.get("type"), parts.get("text")
-    if kind == "text" and isinstance(text, str):
-        return text
-    if kind == "tool_use" and parts.get("name") == _ASKING:
-        return "\n".join(questions_in(object_of(parts.get("input"))))
-    skipped[_BLOCK_NAMES.get(kind, "unknown block") if isinstance(kind, str) else "unknown block"] += 1
-    return None
+def _with_questions(block: object) -> object:
+    """A block; the questions to the person as a text where it asks some."""
+    fields = object_of(block)
+    is_asking = fields.get("type") == "tool_use" and fields.get("name") == _ASKING
+    return "\n".join(questions_in(object_of(fields.get("input")))) if is_asking else block
 
 
 def _typed_text(text: str, skipped: Counter[str]) -> str | None:

@@ -42,13 +42,7 @@ _UUID: Final = re.compile(
 )
 
 _RECORD_TYPES: Final = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
-"""Record types by which a session is known."""
-
-_NOTES: Final = frozenset(
-    {"world_state", "token_usage_record", "retained_context", "dynamic_tools_updated", "realtime_item"}
-    | {"security_risk_score", "inter_agent_communication", "inter_agent_communication_metadata"}
-)
-"""Types of records on the session itself, counted together; others are counted as unknown."""
+"""Record types by which a session is known; others on the session itself are counted together."""
 
 _SHOWN_TOO: Final = "message that stands as an event too"
 
@@ -75,7 +69,7 @@ _ANY_TAG: Final = re.compile(
 )
 _MOST_ELEMENTS: Final = 50
 """Elements before a prompt, one behind the other; where there are more, nobody typed any of it."""
-_ROLLOUT: Final = re.compile(r"(?:.+/)?rollout-[^/]+\.jsonl(?:\.zst)?")
+_ROLLOUTS: Final = ("**/rollout-*.jsonl", "**/rollout-*.jsonl.zst")
 _REQUEST: Final = re.compile(r"^## My request for Codex:[ \t]*", re.MULTILINE)
 
 
@@ -221,7 +215,7 @@ FORMAT: Final = Format(
     is_record=_is_record,
     in_folders=r".*\.jsonl(?:\.zst)?",
     places=tuple(
-        Place("Codex", (f"$CODEX_HOME/{folder}", f".codex/{folder}"), _ROLLOUT)
+        Place("Codex", (f"$CODEX_HOME/{folder}", f".codex/{folder}"), _ROLLOUTS)
         for folder in ("sessions", "archived_sessions")
     ),
 )
@@ -310,7 +304,7 @@ def _shown_role(kind: str, payload: Fields) -> Role | None:
 def _shown_texts(payload: Fields, role: Role, skipped: Counter[str]) -> list[str]:
     """The texts of an event; of a person's those that were typed, the others empty."""
     item = object_of(payload.get("item"))
-    texts = _texts(item.get("content", item.get("text")) if item else payload.get("message"), skipped)
+    texts = texts_in(item.get("content", item.get("text")) if item else payload.get("message"), skipped)
     if role == "user" and text_of(payload, "kind") not in (None, "plain"):
         skipped["injected context"] += len(texts)
         return ["" for _ in texts]
@@ -325,7 +319,7 @@ def _sent_role(payload: Fields) -> Role | None:
 def _sent_texts(payload: Fields, role: Role, skipped: Counter[str]) -> list[str]:
     """The texts of an item; of a person's those that were typed, by their kinds or else by how they begin."""
     content = payload.get("content")
-    texts = _texts(content, skipped)
+    texts = texts_in(content, skipped)
     if role == "assistant":
         return texts
     kinds = object_of(payload.get(_METADATA)).get("content_item_kinds")
@@ -361,8 +355,7 @@ def _skip_unspoken(kind: str, payload: Fields, counts: Counts) -> None:
     if kind == "event_msg":
         reason = "event"
     elif kind != "response_item":
-        known = kind if kind in _RECORD_TYPES else "unknown record type"
-        reason = "session record" if kind in _NOTES else known
+        reason = kind if kind in _RECORD_TYPES else "session record"
     elif name == "message":
         reason = "system message" if payload.get("role") in ("system", "developer") else "unknown role"
     elif name.endswith("_output"):
@@ -372,10 +365,6 @@ def _skip_unspoken(kind: str, payload: Fields, counts: Counts) -> None:
     else:
         reason = "thinking" if name == "reasoning" else "unknown record type"
     counts.skip(reason)
-
-
-def _texts(content: object, skipped: Counter[str]) -> list[str]:
-    return [content] if isinstance(content, str) else texts_in(content, skipped)
 
 
 def _typed(text: str, skipped: Counter[str], injected: re.Pattern[str]) -> str:

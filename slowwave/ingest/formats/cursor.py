@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from slowwave.ingest.counts import UNSPOKEN
-from slowwave.ingest.fields import Fields
+from slowwave.ingest.fields import Fields, object_of, texts_in
 from slowwave.ingest.files import Input, file_time
 from slowwave.ingest.formats.row import Format, Place
 from slowwave.ingest.lines import json_records
@@ -43,7 +43,7 @@ def messages(file: Input) -> Iterator[RawMessage]:
             counts.skip("session record" if record.get("type") == "turn_ended" else "unknown record type")
             continue
         role = SPOKEN[str(record["role"])]
-        texts = _texts(record["message"], role, counts.parts)
+        texts = _texts(object_of(record["message"]).get("content"), role, counts.parts)
         if not texts:
             counts.skip(UNSPOKEN)
             continue
@@ -67,23 +67,15 @@ FORMAT: Final = Format(
         Place(
             "Cursor",
             (".cursor/projects",),
-            re.compile(r"[^/]+/agent-transcripts/(?:[^/]+/)?[^/]+\.jsonl"),
-            depth=3,
+            ("*/agent-transcripts/*.jsonl", "*/agent-transcripts/*/*.jsonl"),
         ),
     ),
 )
 
 
-def _texts(message: object, role: str, skipped: Counter[str]) -> list[str]:
+def _texts(content: object, role: str, skipped: Counter[str]) -> list[str]:
     """The texts that were said in a message."""
-    content = message.get("content") if isinstance(message, dict) else None
-    texts: list[str] = []
-    for block in content if isinstance(content, list) else [content]:
-        text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
-        if isinstance(text, str):
-            texts.append(text)
-        else:
-            skipped["block without text"] += text not in (None, {}, [])
+    texts = texts_in(content, skipped, kind="text")
     said = _typed(texts, skipped) if role == "user" else [_HIDDEN.sub("", text) for text in texts]
     return [text for text in said if text.strip()]
 

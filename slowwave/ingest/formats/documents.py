@@ -9,7 +9,6 @@ moves no section.
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from slowwave.errors import InputError
@@ -74,15 +73,11 @@ def messages(file: Input) -> Iterator[RawMessage]:
         yield RawMessage(session_id, "document", (section,), event_time, place=f"section {number}")
 
 
-def _is_document(path: Path) -> bool:
-    return path.suffix.lower() in _SUFFIXES
-
-
 FORMAT: Final = Format(
     name="document",
     title=f"or a document ({', '.join(sorted(_SUFFIXES))}, {TEXT})",
     messages=messages,
-    is_path=_is_document,
+    is_path=lambda path: path.suffix.lower() in _SUFFIXES,
     in_folders=r".*\.(?:md|markdown|txt)",
     source_type="file",
 )

@@ -93,41 +93,6 @@ def _is_record(record: Fields) -> bool:
     return "$set" in record or "$rewindTo" in record
 
 
-def messages_of_log(file: Input) -> Iterator[RawMessage]:
-    """The messages of a log."""
-    return _raw(_of_log(file), file)
-
-
-def messages_of_file(file: Input) -> Iterator[RawMessage]:
-    """The messages of a session that is one JSON object."""
-    return _raw(_of_file(file), file)
-
-
-LOG: Final = Format(
-    name="gemini",
-    title="Gemini CLI",
-    messages=messages_of_log,
-    is_record=_is_record,
-    in_folders=r".*\.jsonl",
-    places=(
-        Place(
-            "Gemini CLI",
-            ("$GEMINI_CLI_HOME/.gemini/tmp", ".gemini/tmp"),
-            re.compile(r"[^/]+/chats/session-[^/]+\.jsonl?"),
-            depth=2,
-        ),
-    ),
-)
-FILE: Final = Format(
-    name="gemini",
-    title="",
-    messages=messages_of_file,
-    start=re.compile(rb'\{\s*"(?:sessionId|projectHash)"\s*:'),
-    suffix=".json",
-    in_folders=r".*/chats/session-[^/]*\.json",
-)
-
-
 def _of_log(file: Input) -> Iterator[_Placed]:
     """Messages with their session and place. The log is read twice: what is taken back comes first."""
     log, counts = _Log(), file.counts
@@ -252,3 +217,27 @@ def _folder_of(path: Path) -> str | None:
     except OSError:
         return None
     return clean_text(head.decode("utf-8", "replace").partition("\n")[0]).strip() or None
+
+
+LOG: Final = Format(
+    name="gemini",
+    title="Gemini CLI",
+    messages=lambda file: _raw(_of_log(file), file),
+    is_record=_is_record,
+    in_folders=r".*\.jsonl",
+    places=(
+        Place(
+            "Gemini CLI",
+            ("$GEMINI_CLI_HOME/.gemini/tmp", ".gemini/tmp"),
+            ("*/chats/session-*.json", "*/chats/session-*.jsonl"),
+        ),
+    ),
+)
+FILE: Final = Format(
+    name="gemini",
+    title="",
+    messages=lambda file: _raw(_of_file(file), file),
+    start=re.compile(rb'\{\s*"(?:sessionId|projectHash)"\s*:'),
+    suffix=".json",
+    in_folders=r".*/chats/session-[^/]*\.json",
+)

@@ -15,14 +15,12 @@ from slowwave.ingest.counts import CUT_MESSAGE, Counts
 from slowwave.ingest.fences import strip_injected
 from slowwave.ingest.fields import Fields, parse_time, text_of
 from slowwave.ingest.files import Input
-from slowwave.ingest.formats.archive import elements_of, start_of
+from slowwave.ingest.formats.archive import objects_in_export, start_of
 from slowwave.ingest.formats.row import Format
-from slowwave.ingest.lines import json_records, json_value
+from slowwave.ingest.lines import json_records
 from slowwave.ingest.turns import bounded_text
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.requests import LONGEST_NAME, LONGEST_TEXT
-
-LONG: Final = "entry over its bound"
 
 _TYPES: Final = {
     "user": "person",
@@ -102,19 +100,9 @@ def _records(file: Input) -> Iterator[Fields]:
     if not _ONE_TEXT.match(start_of(file.path, bounds=file.bounds)[0]):
         yield from (record.fields for record in json_records(file))
         return
-    most = file.bounds.line_bytes
-    for element in elements_of(file.path, bounds=file.bounds, most=most):
+    for record in objects_in_export(file, "entry", most=("line_bytes", file.bounds.line_bytes)):
         file.counts.entry_count += 1
-        if element.data is None:
-            allowed = f"readers.line_bytes allows {most:,}"
-            excess = f"entry {element.number} has {element.size:,} bytes and is left out: {allowed}"
-            file.counts.skip(LONG, excess=excess)
-            continue
-        fields = json_value(element.data.decode("utf-8", "replace"))
-        if isinstance(fields, dict):
-            yield fields
-        else:
-            file.counts.skip("entry that cannot be read")
+        yield record.fields
 
 
 def _of_graph(fields: Fields, types: dict[str, str], counts: Counts) -> list[Noted]:

@@ -29,6 +29,8 @@ _TABLES: Final = ("session", "message", "part", "session_v2", "session_message")
 _MOST_LABEL: Final = 10_000
 """Characters that are read of a session's id or folder; its other columns are not read, whatever they hold."""
 LONG_PART: Final = "part of a message over its bound"
+_SHORT_DATA: Final = "CASE WHEN length(data) <= ? THEN data END"
+"""What is over its bound is never read."""
 _MAGIC: Final = b"SQLite format 3\x00"
 _JOURNAL_MODE: Final = slice(18, 20)
 _WAL: Final = b"\x02\x02"
@@ -50,42 +52,6 @@ class _Message(NamedTuple):
     role: str
     created: object
     parts: list[object]
-
-
-def messages_of_database(file: Input) -> Iterator[RawMessage]:
-    """The messages of all sessions in a database."""
-    return _raw(_of_database(file), file)
-
-
-def messages_of_export(file: Input) -> Iterator[RawMessage]:
-    """The messages of an exported session."""
-    return _raw(_of_export(file), file)
-
-
-_NAME: Final = r"opencode(?:-[\w-]+)?\.db"
-
-DATABASE: Final = Format(
-    name="opencode",
-    title="OpenCode",
-    messages=messages_of_database,
-    is_path=lambda path: path.suffix.lower() == DATABASE_SUFFIX,
-    in_folders=f".*/{_NAME}",
-    places=(
-        Place(
-            "OpenCode",
-            ("$XDG_DATA_HOME/opencode", ".local/share/opencode", "Library/Application Support/opencode"),
-            re.compile(_NAME),
-            depth=0,  # below are snapshots of whole projects
-        ),
-    ),
-)
-EXPORT: Final = Format(
-    name="opencode",
-    title="",
-    messages=messages_of_export,
-    start=re.compile(rb'\{\s*"info"\s*:\s*\{'),
-    suffix=".json",
-)
 
 
 def _raw(messages: Iterator[_Message], file: Input) -> Iterator[RawMessage]:
@@ -175,37 +141,32 @@ def _of_database(file: Input) -> Iterator[_Message]:
             raise InputError(
                 f"{shown_path(file.path)} is no database of OpenCode: it has no table of messages."
             )
-        sessions, parts_query = _sessions(database, tables, file.path), _parts_query(database, tables)
-        for number, row in enumerate(_rows(database, tables), start=1):
+        sessions = _sessions(database, tables, file.path)
+        for number, row in enumerate(_rows(database, tables, bounds), start=1):
             if number > bounds.file_lines:
                 allowed = f"a transcript may have {bounds.file_lines:,}"
-                _skip(file, LATE_LINE, f"the messages from {number:,} on are left out: {allowed}")
+                file.counts.leave_out(LATE_LINE, f"the messages from {number:,} on are left out: {allowed}")
                 return
-            data, size = _data_of(database, row, bounds)
-            if (fields := _parsed(data)) is None:
-                is_long = size > bounds.line_bytes
-                excess = f"message {number} has {size:,} characters: {_allowed(bounds)}" if is_long else ""
-                _skip(file, LONG_LINE if is_long else "unreadable message", excess)
+            if (fields := _parsed(row.data)) is None:
+                is_long, allowed = (
+                    row.size > bounds.line_bytes,
+                    f"readers.line_bytes allows {bounds.line_bytes:,}",
+                )
+                excess = f"message {number} has {row.size:,} characters: {allowed}" if is_long else ""
+                file.counts.leave_out(LONG_LINE if is_long else "unreadable message", excess)
                 continue
-            session = sessions.get(row.session_id) or _session({"id": row.session_id}, file.path)
-            role = row.kind or text_of(fields, "role") or ""
-            created = object_of(fields.get("time")).get("created") or row.made
-            parts, left_out = _parts(database, row.native_id, fields, parts_query, bounds)
+            parts, left_out = _parts(database, row.native_id, fields, tables, bounds)
             if left_out:
                 file.counts.parts[LONG_PART] += left_out
                 allowed = f"readers.line_bytes allows together: {bounds.line_bytes:,}"
-                excess = f"message {number} has more parts than {allowed}"
-                file.counts.exceed(LONG_PART, excess)
-            yield _Message(session, row.native_id, role, created, parts)
-
-
-def _allowed(bounds: Bounds) -> str:
-    return f"readers.line_bytes allows {bounds.line_bytes:,}"
-
-
-def _skip(file: Input, reason: str, excess: str) -> None:
-    file.counts.entry_count += 1
-    file.counts.skip(reason, excess=excess)
+                file.counts.exceed(LONG_PART, f"message {number} has more parts than {allowed}")
+            yield _Message(
+                session=sessions.get(row.session_id) or _session({"id": row.session_id}, file.path),
+                native_id=row.native_id,
+                role=row.kind or text_of(fields, "role") or "",
+                created=object_of(fields.get("time")).get("created") or row.made,
+                parts=parts,
+            )
 
 
 @contextmanager
@@ -245,38 +206,31 @@ def _sessions(database: sqlite3.Connection, tables: set[str], path: Path) -> dic
 
 
 class _Row(NamedTuple):
-    """A message's row without its data, which is read when its turn comes."""
+    """A message's row: its data, null where it is too long, and the size of that in characters."""
 
-    table: str
-    number: int
     native_id: str
     session_id: str
     kind: str | None
     made: object
+    data: object
+    size: int
 
 
-def _rows(database: sqlite3.Connection, tables: set[str]) -> Iterator[_Row]:
+def _rows(database: sqlite3.Connection, tables: set[str], bounds: Bounds) -> Iterator[_Row]:
     """Messages of all sessions in their order, the newer form first."""
-    order = "ORDER BY session_id, time_created, id"
-    queries = {
-        "session_message": f"SELECT rowid, id, session_id, type, time_created FROM session_message {order}",  # noqa: S608
-        "message": f"SELECT rowid, id, session_id, NULL, time_created FROM message {order}",  # noqa: S608
-    }
-    for table in [name for name in queries if name in tables]:
-        for number, native_id, session_id, kind, made in database.execute(queries[table]):
-            named = None if kind is None else str(kind)
-            yield _Row(table, number, str(native_id), str(session_id), named, made)
-
-
-def _data_of(database: sqlite3.Connection, row: _Row, bounds: Bounds) -> tuple[object, int]:
-    """The data of a message, null where it is too long, and its size in characters."""
-    query = f"SELECT CASE WHEN length(data) <= ? THEN data END, length(data) FROM {row.table} WHERE rowid = ?"  # noqa: S608
-    data, size = database.execute(query, (bounds.line_bytes, row.number)).fetchone() or (None, 0)
-    return data, int(size or 0)
+    for table, kind in (("session_message", "type"), ("message", "NULL")):
+        if table not in tables:
+            continue
+        query = (
+            f"SELECT id, session_id, {kind}, time_created, {_SHORT_DATA}, length(data) FROM {table} "  # noqa: S608
+            "ORDER BY session_id, time_created, id"
+        )
+        for native_id, session_id, name, made, data, size in database.execute(query, (bounds.line_bytes,)):
+            yield _Row(str(native_id), str(session_id), name and str(name), made, data, int(size or 0))
 
 
 def _parts(
-    database: sqlite3.Connection, native_id: str, fields: Fields, query: str, bounds: Bounds
+    database: sqlite3.Connection, native_id: str, fields: Fields, tables: set[str], bounds: Bounds
 ) -> tuple[list[object], int]:
     """The parts of a message, and how many are over its bound: its own text or content, else its rows of `part`."""
     if isinstance(text := fields.get("text"), str):
@@ -285,34 +239,14 @@ def _parts(
         return content, 0
     parts: list[object] = []
     left, left_out = bounds.line_bytes, 0
-    for place, size in database.execute(query, (native_id,)) if query else ():
+    query = f"SELECT {_SHORT_DATA}, length(data) FROM part WHERE message_id = ? ORDER BY id"  # noqa: S608
+    for data, size in database.execute(query, (left, native_id)) if "part" in tables else ():
         left -= size or 0
         if left < 0:
             left_out += 1
-            continue
-        (data,) = database.execute("SELECT data FROM part WHERE rowid = ?", (place,)).fetchone() or (None,)
-        parts.append(_parsed(data))
+        else:
+            parts.append(_parsed(data))
     return parts, left_out
-
-
-def _parts_query(database: sqlite3.Connection, tables: set[str]) -> str:
-    """The query for the places and sizes of a message's parts; empty where no parts are kept.
-
-    Without an index each message would read them all, and one is made in a temporary database.
-    """
-    query = "SELECT rowid, length(data) FROM part WHERE message_id = ? ORDER BY id"
-    if "part" not in tables:
-        return ""
-    plan = database.execute(f"EXPLAIN QUERY PLAN {query}", ("",)).fetchall()
-    if not any("SCAN" in str(step[-1]) for step in plan):
-        return query
-    database.execute("PRAGMA query_only = OFF")  # the database itself is open for reading alone
-    database.execute(
-        "CREATE TEMP TABLE places AS SELECT message_id, id, rowid AS place, length(data) AS size FROM main.part"
-    )
-    database.execute("CREATE INDEX temp.places_of ON places (message_id, id)")
-    database.execute("PRAGMA query_only = ON")
-    return "SELECT place, size FROM temp.places WHERE message_id = ? ORDER BY id"
 
 
 def _parsed(data: object) -> dict[str, object] | None:
@@ -348,3 +282,26 @@ def _answered(parts: list[object]) -> Iterator[tuple[Fields, str]]:
             and object_of(state.get("metadata")).get("answers")
         ):
             yield state, str(part.get("callID"))
+
+
+DATABASE: Final = Format(
+    name="opencode",
+    title="OpenCode",
+    messages=lambda file: _raw(_of_database(file), file),
+    is_path=lambda path: path.suffix.lower() == DATABASE_SUFFIX,
+    in_folders=r".*/opencode(?:-[\w-]+)?\.db",
+    places=(
+        Place(
+            "OpenCode",
+            ("$XDG_DATA_HOME/opencode", ".local/share/opencode", "Library/Application Support/opencode"),
+            ("opencode*.db",),  # in folders below are snapshots of whole projects
+        ),
+    ),
+)
+EXPORT: Final = Format(
+    name="opencode",
+    title="",
+    messages=lambda file: _raw(_of_export(file), file),
+    start=re.compile(rb'\{\s*"info"\s*:\s*\{'),
+    suffix=".json",
+)

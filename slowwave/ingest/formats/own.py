@@ -9,10 +9,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pandera.polars as pa
 import polars as pl
@@ -24,7 +24,7 @@ from slowwave.ingest.fences import strip_injected
 from slowwave.ingest.fields import LONGEST_LABEL, Fields, object_of, parse_time
 from slowwave.ingest.files import Input, shown_path
 from slowwave.ingest.formats.row import Format
-from slowwave.ingest.lines import Line, Record, json_records, json_value, lines_of
+from slowwave.ingest.lines import Record, json_records, json_value, lines_of
 from slowwave.ingest.redact import redact
 from slowwave.ingest.redact.names import safe_id
 from slowwave.journal.catalogue import CATALOGUE
@@ -76,13 +76,6 @@ FORMAT: Final = Format(
 )
 
 
-class Batch(NamedTuple):
-    """Rows of one type of line, in the order of the file."""
-
-    kind: str
-    rows: pl.DataFrame
-
-
 @cache
 def checks_of(kind: str) -> pa.DataFrameSchema:
     """The schema of a type of line: its columns in their order, and what their values may be."""
@@ -120,8 +113,8 @@ def texts_of(kind: str) -> frozenset[str]:
     return frozenset(text_columns(TABLE_OF[kind]))
 
 
-def read_own(file: Input) -> Iterator[Batch]:
-    """The rows of an export, in batches of a bounded size; lines that cannot be used are counted.
+def read_own(file: Input) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The rows of an export with their type of line, in bounded batches; lines that cannot be used are counted.
 
     Raises:
         NotFoundError: There is no such file.
@@ -141,7 +134,9 @@ def read_own(file: Input) -> Iterator[Batch]:
         elif (row := _row(name, record.fields, file)) is None:
             _skip(file, record.line, name)
         else:
-            if rows and (name != kind or len(rows) >= file.bounds.part_turns or size >= _most(file)):
+            if rows and (
+                name != kind or len(rows) >= file.bounds.part_turns or size >= file.bounds.part_characters
+            ):
                 yield from _checked(kind, rows, lines, file)
                 rows, lines, size = [], [], 0
             kind = name
@@ -152,11 +147,9 @@ def read_own(file: Input) -> Iterator[Batch]:
         yield from _checked(kind, rows, lines, file)
 
 
-def _most(file: Input) -> int:
-    return file.bounds.part_characters
-
-
-def _checked(kind: str, rows: list[dict[str, object]], lines: list[int], file: Input) -> Iterator[Batch]:
+def _checked(
+    kind: str, rows: list[dict[str, object]], lines: list[int], file: Input
+) -> Iterator[tuple[str, pl.DataFrame]]:
     """The rows whose values are possible as a batch; the others are counted."""
     frame, refused = pl.DataFrame(rows, schema=schema_of(kind), orient="row"), set[int]()
     try:
@@ -168,30 +161,27 @@ def _checked(kind: str, rows: list[dict[str, object]], lines: list[int], file: I
     kept = [place not in refused for place in range(frame.height)]
     file.counts.taken_count += sum(kept)
     if any(kept):
-        yield Batch(kind, frame.filter(pl.Series(kept)))
+        yield kind, frame.filter(pl.Series(kept))
 
 
 def _skip(file: Input, line: int, kind: str) -> None:
     excess = f"line {line} ({kind}) lacks a value, or has one that is not possible"
-    file.counts.skip(UNUSABLE, excess=excess)
+    file.counts.skip(UNUSABLE)
+    file.counts.exceed(UNUSABLE, excess)
 
 
 def _refuse_cut(path: Path, bounds: Bounds) -> None:
     """Refuse a file with fewer lines than its header counts, before anything of it is taken in."""
     lines = (line for line in lines_of(path, bounds) if line.data is None or line.text)
-    header = next(lines, None)
-    counted = object_of(object_of(_value(header)).get("counts")).values()
+    header = "".join(line.text for line in islice(lines, 1))
+    counted = object_of(object_of(json_value(header)).get("counts")).values()
     row_count = sum(count for count in counted if isinstance(count, int))
-    found = sum(line.is_ended or _value(line) is not None for line in lines)
+    found = sum(line.is_ended or json_value(line.text) is not None for line in lines)
     if found < row_count:
         raise InputError(
             f"{shown_path(path)} is not whole: it has {found:,} of the {row_count:,} rows that its first line "
             "counts. Copy it again, or export again."
         )
-
-
-def _value(line: Line | None) -> object:
-    return None if line is None else json_value(line.text)
 
 
 def _refuse_later(path: Path, record: Record) -> None:
@@ -235,7 +225,7 @@ def _typed(value: object, dtype: Dtype, redacted: Counter[str], *, is_text: bool
     if dtype == pl.String:
         return _text(value, redacted, is_text=is_text, most=most)
     if dtype == TIMESTAMP:
-        return _time(value)
+        return parse_time(value) if isinstance(value, str) else None
     if dtype == pl.Boolean or isinstance(value, bool):
         return value if dtype == pl.Boolean and isinstance(value, bool) else None
     if not isinstance(value, int | float) or not math.isfinite(value) or abs(value) >= 2**63:
@@ -254,7 +244,3 @@ def _text(value: object, redacted: Counter[str], *, is_text: bool, most: int) ->
     safe, found = redact(strip_injected(text)[0])
     redacted.update(found)
     return safe
-
-
-def _time(value: object) -> datetime | None:
-    return parse_time(value) if isinstance(value, str) else None

@@ -15,14 +15,13 @@ from slowwave.schemas.choices import SourceType
 class Place:
     """A folder in which an agent keeps files.
 
-    `roots` are its paths below the user's folder, or below that of a variable (`$NAME/...`) where it is set. `pattern`
-    matches the paths of files from there, which are `depth` folders down at most; null for any number.
+    `roots` are its paths below the user's folder, or below that of a variable (`$NAME/...`) where it is set; `globs`
+    are the paths of files from there.
     """
 
     source: str
     roots: tuple[str, ...]
-    pattern: re.Pattern[str]
-    depth: int | None = None
+    globs: tuple[str, ...]
 
 
 @dataclass(frozen=True)

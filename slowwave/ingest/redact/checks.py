@@ -1,8 +1,7 @@
-"""Numbers that prove themselves: bank cards, accounts, keys of wallets, phrases of the list of BIP-39."""
+"""Numbers that prove themselves: bank cards, accounts, phrases of the list of BIP-39."""
 
 import re
 from collections.abc import Iterator
-from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
@@ -17,23 +16,18 @@ _ISSUER = re.compile(
 _ACCOUNT = re.compile(
     r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,4})?(?![A-Za-z0-9])"
 )
-_WALLET = re.compile(r"(?<![A-Za-z0-9])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])")
-_BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _WORDS = re.compile(r"(?<![\w-])(?:[a-z]{3,8}(?:[\s,;|\"'`]|\d{1,2}[.):]){1,6}){11,40}[a-z]{3,8}(?![\w-])")
 _SHORTEST_PHRASE: Final = 12
 
 
 def numbers(text: str) -> Iterator[tuple[int, int, str]]:
-    """Places of bank cards, accounts, wallet keys and seed phrases, with their kinds."""
+    """Places of bank cards, accounts and seed phrases, with their kinds."""
     for found in _DIGITS.finditer(text):
         if _is_card(re.sub(r"\D", "", found[0])):
             yield *found.span(), "card"
     for found in _ACCOUNT.finditer(text):
         if end := _account_end(found[0]):
             yield found.start(), found.start() + end, "iban"
-    for found in _WALLET.finditer(text):
-        if _is_wallet(found[0]):
-            yield *found.span(), "crypto-wallet"
     for found in _WORDS.finditer(text):
         yield from ((*span, "seed-phrase") for span in _phrases(text, *found.span()))
 
@@ -54,15 +48,6 @@ def _account_end(text: str) -> int:
         ):
             return end
     return 0
-
-
-def _is_wallet(value: str) -> bool:
-    """Return whether the last four bytes of a number in base 58 are the hash of the others."""
-    number = 0
-    for sign in value:
-        number = number * 58 + _BASE58.index(sign)
-    raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
-    return sha256(sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
 
 
 def _phrases(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -1,82 +1,53 @@
 """Show what redaction would take out of files, without taking it and without showing it."""
 
-import codecs
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
-from slowwave.errors import InputError, NotFoundError
+from slowwave.ingest.bounds import Bounds
+from slowwave.ingest.files import open_bytes
 from slowwave.ingest.redact.spans import Span, find, masked
 from slowwave.ingest.redact.table import Rules
 from slowwave.schemas.results import SecretPlace
 
-BLOCK: Final = 262_144
-"""Characters that are looked through at once."""
-OVERLAP: Final = 32_768
-"""Characters before and after a block that are looked at with it: the longest secret and its surroundings."""
+_BOUNDS: Final = Bounds(file_bytes=100_000_000)
+"""A file is looked through as a whole, in some ten times its size of memory."""
 _BEFORE: Final = 60
 _AFTER: Final = 30
+_NEAR: Final = 30
+"""Secrets before and after one that may stand in what is shown of it."""
 
 
 def check_file(path: Path, rules: Rules) -> Iterator[SecretPlace]:
     """The secrets of a file, in its order; bytes that are no UTF-8 are read as signs for that.
 
     Raises:
-        NotFoundError: there is no such file.
-        InputError: it cannot be read.
+        NotFoundError: There is no such file.
+        InputError: It cannot be read, or has more than 100 MB.
     """
-    try:
-        with path.open("rb") as file:
-            yield from check_stream(file, str(path), rules)
-    except FileNotFoundError as error:
-        raise NotFoundError(f"there is no file {path}: check the path") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from error
+    with open_bytes(path, _BOUNDS) as (file, size):
+        text = file.read(size).decode("utf-8-sig", "replace")
+    spans, line, done = find(text, rules), 1, 0
+    for number, span in enumerate(spans):
+        line, done = line + text.count("\n", done, span.start), span.start
+        yield SecretPlace(
+            file=str(path),
+            line=line,
+            column=span.start - text.rfind("\n", 0, span.start),
+            kind=span.kind,
+            rule=span.rule,
+            shown=_shown(text, span, spans[max(0, number - _NEAR) : number + _NEAR]),
+        )
 
 
-def check_stream(file: BinaryIO, name: str, rules: Rules) -> Iterator[SecretPlace]:
-    """The secrets of a stream, block by block: never more of it is held than a block and its surroundings."""
-    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-    text, done = "", 0
-    line, column = 1, 1
-    while True:
-        raw = file.read(BLOCK)
-        text += decoder.decode(raw, final=not raw)
-        end = len(text) if not raw else len(text) - OVERLAP
-        if end > done:
-            spans = find(text, rules)
-            place = done
-            for span in spans:
-                if done <= span.start < end:
-                    line, column = _moved(text, place, span.start, line, column)
-                    place = span.start
-                    yield _shown(text, spans, span, name, line, column)
-            line, column = _moved(text, place, end, line, column)
-            done = end
-        if not raw:
-            return
-        cut = max(0, done - OVERLAP)
-        text, done = text[cut:], done - cut
-
-
-def _moved(text: str, start: int, end: int, line: int, column: int) -> tuple[int, int]:
-    breaks = text.count("\n", start, end)
-    return (line + breaks, end - text.rfind("\n", start, end)) if breaks else (line, column + end - start)
-
-
-def _shown(text: str, spans: list[Span], span: Span, name: str, line: int, column: int) -> SecretPlace:
-    near = [one for one in spans if one.end > span.start - 2 * _BEFORE and one.start < span.end + 2 * _AFTER]
-    begin = min([span.start - _BEFORE, *(one.start for one in near)])
-    begin = max(text.rfind("\n", max(0, begin), span.start) + 1, begin, 0)
+def _shown(text: str, span: Span, near: Sequence[Span]) -> str:
+    """The surroundings of a secret on its line, with marks for it and for all others in them."""
+    begin = max(text.rfind("\n", 0, span.start) + 1, span.start - _BEFORE)
     stop = text.find("\n", span.end, span.end + _AFTER)
     stop = min(len(text), span.end + _AFTER) if stop < 0 else stop
-    stop = max([stop, *(one.end for one in near if one.start < stop)])
     inside = [
-        one._replace(start=one.start - begin, end=one.end - begin)
+        one._replace(start=max(one.start, begin) - begin, end=min(one.end, stop) - begin)
         for one in near
-        if begin <= one.start and one.end <= stop
+        if one.start < stop and begin < one.end
     ]
-    shown = masked(text[begin:stop], inside)
-    return SecretPlace(
-        file=name, line=line, column=column, kind=span.kind, rule=span.rule, shown=" ".join(shown.split())
-    )
+    return " ".join(masked(text[begin:stop], inside).split())

@@ -30,7 +30,6 @@ _SEPARATOR = re.compile(
 )
 _OPTION = re.compile(r"[ =]{1,4}(?P<quote>[\"'`]?)")
 _BARE = re.compile(r"[^\s\"'`<>]++")
-_SPACED = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}(?![\w ])")
 _CLOSERS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
 _SENTENCE = re.compile(
     r"\b(?:is|are|was|the|your|you|must|should|be|enter|required|please|not|for|of|to|cannot|can|with|this|has|passwor[dt]|mot de passe)\b",
@@ -77,19 +76,17 @@ def given(text: str, label: Label) -> Iterator[Place]:
         return
     if label.kind == "login":
         yield from _pair(text, found.end())
+    elif label.kind in ("pin", "totp", "seed"):
+        yield from _formed(text, label, found.end())
     elif found["quote"]:
         end = text.find(found["quote"], found.end(), found.end() + 400)
         yield from _judged(text, label, (found.end(), end if end >= 0 else found.end()), is_quoted=True)
-    elif label.kind in ("pin", "totp", "seed"):
-        yield from _formed(text, label, found.end())
     elif (
         (phrase := _PHRASE.match(text, found.end()))
         and _is_phrase(phrase[0], label)
         and phrase[0].count(" ") > 2
     ):
         yield phrase.span()
-    elif spaced := _SPACED.match(text, found.end()):
-        yield spaced.span()
     elif bare := _BARE.match(text, found.end()):
         yield from _judged(
             text, label, (bare.start(), bare.start() + len(_trimmed(bare[0]))), is_quoted=False
@@ -98,9 +95,7 @@ def given(text: str, label: Label) -> Iterator[Place]:
 
 def _judged(text: str, label: Label, place: Place, *, is_quoted: bool) -> Iterator[Place]:
     value = text[place[0] : place[1]]
-    if label.kind in ("pin", "totp", "seed"):
-        yield from _formed(text, label, place[0])
-    elif (
+    if (
         len(value) < 3
         or "\n" in value
         or (is_quoted and " " in value and (_SENTENCE.search(value) or label.kind == "token"))
