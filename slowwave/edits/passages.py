@@ -11,8 +11,9 @@ from functools import partial
 
 import polars as pl
 
+from slowwave.edits.consequences import protection
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import EventRows, rows_of
+from slowwave.journal.catalogue import EventRows
 from slowwave.journal.new_cells import cells_of
 from slowwave.language.units import Spoken, Unit, joined_units, says_something, statements_on, units_of
 from slowwave.schemas.choices import EPISODE
@@ -137,9 +138,8 @@ def part(work: Workspace, cells: pl.DataFrame, meant: Collection[str], *, has_wi
 def stays(parted: Parted, *, note: str) -> EventRows:
     """Events by which what is left of passages is a memory, protected like the passage that a person confirmed."""
     is_sure = parted.passages["protected"].any() and parted.rest.height > 0
-    sure = [{"cell_id": key, "confidence": 1.0, "note": note or None} for key in parted.rest["cell_id"]]
-    protected = rows_of("cell.protected", sure) if is_sure else parted.rest.clear()
-    return {"cell.extracted": parted.rest, "cell.protected": protected}
+    sure = protection(parted.rest["cell_id"] if is_sure else [], note)
+    return {"cell.extracted": parted.rest, "cell.protected": sure}
 
 
 # Inside

@@ -120,7 +120,7 @@ def run(work: Workspace, plan: Plan) -> Rewritten:
     commit_names(work, plan)
     counts = rewrite_journal(home.journal, plan)
     renew(work, plan)
-    counts |= clean(work, plan.gone, plan.texts, plan.masked)
+    counts |= clean(work, plan.texts, plan.masked)
     remove_drafts(path)
     remaining = prove(work, plan)
     path.unlink(missing_ok=True)
