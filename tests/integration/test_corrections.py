@@ -8,21 +8,18 @@ from typing import Any
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from polars.testing import assert_frame_equal
 
 from flows.forget import forget as forget_stage
-from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.errors import InputError
 from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import encode
+from tests.integration.test_edits import DAY, OWNER, assert_rebuilds
 from tests.integration.test_mcp import agreed, call, text_of
 from tests.rows import NOW, events, row, rows
-from tests.scripted_model import store_of, tables, write_settings
+from tests.scripted_model import store_of, write_settings
 
-DAY = timedelta(days=1)
-OWNER = {"user_id": "ana", "project_id": "kiln"}
 PORT = {"subject": "staging", "attribute": "port"}
 OLD, NEW = "Staging listens on 5432.", "Staging listens on 6432."
 
@@ -37,13 +34,6 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def memory(folder: Path) -> Memory:
     return Memory(folder)
-
-
-def assert_rebuilds(folder: Path) -> None:
-    wanted = tables(folder)
-    rebuild.fn(home=str(folder))
-    for table, frame in tables(folder).items():
-        assert_frame_equal(frame, wanted[table])
 
 
 def history(memory: Memory) -> list[tuple[str, list[str | None]]]:
@@ -292,3 +282,6 @@ def test_a_summary_that_may_speak_of_a_forgotten_memory_is_gone(memory: Memory, 
     summarized(folder)
     memory.forget("aaaaaa1", now=NOW + DAY)
     assert memory.search("staging", now=NOW + DAY).topics == []
+    topic = store_of(folder).by_key("topics", ["T"]).row(0, named=True)
+    assert (topic["summary"], topic["cell_count"], topic["unsummarized_count"]) == (None, 2, 2)
+    assert_rebuilds(folder)
