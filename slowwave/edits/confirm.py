@@ -11,6 +11,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.edits.consequences import (
+    displaced,
     displacement,
     joined,
     lost_its_follower,
@@ -27,7 +28,7 @@ from slowwave.schemas.requests import ConfirmRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import REMEMBERED
 from slowwave.store import Row
-from slowwave.store.chains import rivals_of, side_by_side
+from slowwave.store.chains import side_by_side
 from slowwave.trust.origins import PERSON
 
 WHY = "a person confirmed the other"
@@ -50,7 +51,7 @@ def confirm(reader: Reader, request: ConfirmRequest, *, now: datetime) -> Done:
         refuse_retired(row)
         kept = ["it stays archived"] if row["status"] == "archived" else []
         noted = {"cell.confirmed": _confirmed(work, row, by=ASSISTANT_SAID)}
-        return _done(work, row, noted, replaced=[], notes=[NO_PERSON, *kept])
+        return _done(work, row, noted, notes=[NO_PERSON, *kept])
 
 
 def confirmed_by_a_person(work: Workspace, row: Row, *, note: str) -> Done:
@@ -73,20 +74,18 @@ def confirmed_by_a_person(work: Workspace, row: Row, *, note: str) -> Done:
     if is_stranded:
         plan["cell.restored"] = standing_again(work.home.journal, pl.Series("cell_id", [found]))
         notes.append("it had been superseded by a memory that was deleted, and is believed again")
-    losers = _contrary(work, row)
-    if losers.height:
-        displaced = displacement(
-            work.store,
-            work.store.by_key("cells", [found]),
-            losers,
-            why=note or WHY,
-            event="lost to one that a person confirmed",
-            now=work.clock(),
-            since=proposed_since(row),
-        )
-        plan = joined(plan, displaced)
+    displacing = displacement(
+        work.store,
+        work.store.by_key("cells", [found]),
+        _contrary(work, row),
+        why=note or WHY,
+        event="lost to one that a person confirmed",
+        now=work.clock(),
+        since=proposed_since(row),
+    )
+    if displacing:
         notes.append("it takes the place of what was said otherwise")
-    return _done(work, row, plan, replaced=losers["cell_id"].to_list(), notes=notes)
+    return _done(work, row, joined(plan, displacing), notes=notes)
 
 
 def is_a_persons(cell: Row) -> bool:
@@ -100,12 +99,12 @@ def proposed_since(cell: Row) -> datetime | None:
     return cast("datetime", cell["valid_from"]) if is_assistants and not cell["protected"] else None
 
 
-def _done(work: Workspace, row: Row, plan: EventRows, *, replaced: list[str], notes: list[str]) -> Done:
+def _done(work: Workspace, row: Row, plan: EventRows, *, notes: list[str]) -> Done:
     changed, waits = commit_edit(work, plan)
     return Done(
         cell_id=row["cell_id"],
         content=row["content"],
-        replaced=replaced,
+        replaced=displaced(plan),
         changed=changed,
         notes=[*notes, *waits],
     )
@@ -125,19 +124,16 @@ def _confirmed(work: Workspace, row: Row, *, by: str) -> pl.DataFrame:
 
 
 def _contrary(work: Workspace, row: Row) -> pl.DataFrame:
-    """Memories to replace: other values of its property, and what contradicts it and no person said or confirmed.
+    """Memories to replace: what contradicts it and no person said or confirmed.
 
     What an assistant proposed replaces a person's word, too, now that a person agrees to it.
     """
-    found = row["cell_id"]
-    rivals = set(rivals_of(work.store, {**row, "protected": True}))
-    sides = work.store.find([side_by_side([found])])[0]
+    sides = work.store.find([side_by_side([row["cell_id"]])])[0]
     named = {side for pair in sides if pair["status"] == "open" for side in (pair["cell_a"], pair["cell_b"])}
-    cells = work.store.by_key("cells", sorted((named | rivals) - {found}))
+    cells = work.store.by_key("cells", sorted(named - {row["cell_id"]}))
     is_proposal = proposed_since(row) is not None
     is_contrary = [
-        cell["status"] != "superseded"
-        and (is_proposal or cell["cell_id"] in rivals or not is_a_persons(cell))
+        cell["status"] != "superseded" and (is_proposal or not is_a_persons(cell))
         for cell in cells.iter_rows(named=True)
     ]
     return cells.filter(pl.Series(is_contrary, dtype=pl.Boolean))

@@ -71,10 +71,15 @@ def displacement(
 ) -> EventRows:
     """Events by which `winner` (one row of `cells`) replaces `losers`, as a person (or `author`) said.
 
-    What changed on the day `since` was true until then, and is a former value. What was wrong, or is of a later day,
-    never held, so its validity ends where it began. `why` is the reason; `event` ends the sentence "a memory ...".
-    Contradictions of the losers end where a person decides.
+    A person's decision is the latest word on a property, so all other values of it go, too. What changed on the day
+    `since` was true until then, and is a former value. What was wrong, or is of a later day, never held, so its
+    validity ends where it began. `why` is the reason; `event` ends the sentence "a memory ...".
     """
+    if author == PERSON:
+        rivals = rivals_of(store, {**winner.row(0, named=True), "protected": True})
+        losers = store.by_key("cells", list(dict.fromkeys([*losers["cell_id"], *rivals])))
+    if losers.is_empty():
+        return {}
     follows = cascade(store, losers, why=event)
     if losers["prompt_version"].is_in([RAW_PROMPT]).any():  # an episode written without a model quotes them
         follows |= without_tellings(store, follows["cell.flagged"])
@@ -84,6 +89,11 @@ def displacement(
         follows,
         {"contradiction.resolved": settled},
     )
+
+
+def displaced(plan: EventRows) -> list[str]:
+    """Ids of the memories that a plan replaces by another one."""
+    return plan["cell.superseded"]["cell_id"].to_list() if "cell.superseded" in plan else []
 
 
 def succession(
@@ -126,12 +136,6 @@ def _ended(losers: pl.DataFrame, since: datetime | None) -> pl.DataFrame:
 def protection(cell_ids: Collection[str], note: str) -> pl.DataFrame:
     """Rows of `cell.protected`: a person is sure of these memories."""
     return rows_of("cell.protected", [(name, 1.0, note or None) for name in cell_ids])
-
-
-def with_rivals(store: Store, winner: pl.DataFrame, losers: pl.DataFrame) -> pl.DataFrame:
-    """The losers and all other values of the property that a person decided (`winner`, one row)."""
-    rivals = rivals_of(store, winner.row(0, named=True))
-    return store.by_key("cells", list(dict.fromkeys([*losers["cell_id"], *rivals])))
 
 
 def lost_its_follower(store: Store, row: Row) -> bool:

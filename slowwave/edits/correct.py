@@ -10,8 +10,8 @@ from typing import TypedDict, cast
 
 import polars as pl
 
-from slowwave.edits.confirm import NO_PERSON, confirmed_by_a_person, is_a_persons
-from slowwave.edits.consequences import displacement, joined, protection, with_rivals
+from slowwave.edits.confirm import NO_PERSON, confirmed_by_a_person, is_a_persons, proposed_since
+from slowwave.edits.consequences import displaced, displacement, joined, protection
 from slowwave.edits.passages import UNCHANGED, Parted, edited, meant_by, part, stays
 from slowwave.edits.reasons import Taken, taken_as
 from slowwave.edits.remember import state
@@ -30,9 +30,6 @@ from slowwave.schemas.tables import OWNER, REMEMBERED, frame_schema, shaped
 from slowwave.store import Row, Store, col, lit, same_owner
 from slowwave.store.chains import PERSON as PERSONS_JUDGEMENT
 from slowwave.trust.origins import PERSON, is_passage
-
-MOST_MERGED = 10
-"""Steps from a memory to the one that holds its text: a damaged chain may be a circle."""
 
 
 class _Reason(TypedDict):
@@ -66,16 +63,16 @@ def correct(reader: Reader, request: CorrectRequest, *, now: datetime) -> Done:
             if content_hash(said.content) == old["content_hash"]:
                 return _said_as_it_is(work, request, old, note=note)
         cells = work.store.by_key("cells", [old["cell_id"]])
-        echoes = _said_by_assistants(work.store, cells, said)
-        taken = taken_as(request, old, now=now, proposal=after or _proposal(work.store, old, echoes))
+        known = after or (_said_before(work.store, cells, said) if request.origin == "user" else None)
+        proposal = known if known is not None and proposed_since(known) is not None else None
+        taken = taken_as(request, old, now=now, proposal=proposal)
         # what was replaced already was replaced with all that was meant
         parted = part(work, cells, meant) if after is None else Parted(cells, cells, cells.clear(), [])
         if request.dry_run:
             return parted.preview(said.content).model_copy(update=_reason(taken))
-        known = after["cell_id"] if after is not None and is_a_persons(after) else None
         since = taken.since or latest_of(old["valid_from"])
         made = replacement(work, said, like=old, since=since, note=note, origin=request.origin, known=known)
-        return _replaced(work, old, made, parted, taken, echoes=echoes, origin=request.origin, note=note)
+        return _replaced(work, old, made, parted, taken, origin=request.origin, note=note)
 
 
 def replacement(
@@ -86,12 +83,12 @@ def replacement(
     since: datetime,
     note: str,
     origin: SaidBy = "user",
-    known: str | None = None,
+    known: Row | None = None,
 ) -> Replacement:
     """A statement in the place of a memory (`like`, a row of `cells`), true since a moment; a person's is protected.
 
-    `known` is the memory that has its text since an earlier correction. What was remembered in the same words today
-    becomes that memory.
+    `known` is a memory (a row of `cells`) that says so already, and so is what was remembered in the same words today:
+    it becomes the replacement, whoever said it, and a person's correction confirms it.
     """
     is_persons = origin == "user"
     stated = state(
@@ -105,7 +102,7 @@ def replacement(
     )
     notes = stated.notes(said)
     if known is not None or not stated.plan:
-        cell = work.store.by_key("cells", [known or stated.cell_id])
+        cell = work.store.by_key("cells", [known["cell_id"] if known is not None else stated.cell_id])
         dated = cell.with_columns(valid_from=pl.lit(since))
         changed = dated.join(cell, on=["cell_id", "valid_from"], how="anti").select("cell_id", "valid_from")
         sure = {"cell.protected": protection(cell["cell_id"], note), "cell.dated": changed}
@@ -122,11 +119,6 @@ def replacement(
     )
 
 
-def proposal_id(old_id: str, new_id: str) -> str:
-    """The id of the contradiction between a person's memory and what an assistant says instead."""
-    return stable_id("contradiction", old_id, new_id)
-
-
 # Inside
 
 
@@ -137,44 +129,38 @@ def _replaced(
     parted: Parted,
     taken: Taken,
     *,
-    echoes: pl.DataFrame,
     origin: SaidBy,
     note: str,
 ) -> Done:
-    """Commit a correction; the same words of assistants (`echoes`, rows of `cells`) live on in a person's."""
-    is_persons, now, winner_id = origin == "user", work.clock(), new.cell["cell_id"][0]
+    """Commit a correction."""
+    is_persons, winner_id = origin == "user", new.cell["cell_id"][0]
     told = [] if is_persons else [NO_PERSON]
     if not is_persons and (is_a_persons(old) or _has_a_persons_turn(work, parted)):
-        losers = parted.passages.clear()
         plan, waits = _opened(work, old, winner_id, note=note)
         told.append(waits)
     else:
         speaker = "a person" if is_persons else "an assistant"
-        losers = with_rivals(work.store, new.cell, parted.passages) if is_persons else parted.passages
-        losers = losers.filter(~pl.col("cell_id").is_in(echoes["cell_id"].implode()))
-        displaced = displacement(
+        displacing = displacement(
             work.store,
             new.cell,
-            losers,
+            parted.passages,
             why=note or f"{speaker} corrected it",
             event=f"was corrected by {speaker}",
-            now=now,
+            now=work.clock(),
             author=PERSONS_JUDGEMENT if is_persons else REMEMBERED,
             since=taken.since,
         )
-        merged = echoes.head(echoes.height * is_persons).select(
-            "cell_id", superseded_by=pl.lit(winner_id), superseded_at=pl.lit(now)
-        )
-        plan = joined(stays(parted, note=note), displaced, {"cell.merged": merged})
+        plan = joined(stays(parted, note=note), displacing)
         told += parted.notes()
     changed, notes = commit_edit(work, joined(new.plan, plan))
+    replaced = displaced(plan)
     return Done(
         cell_id=winner_id,
         content=new.cell["content"][0],
-        replaced=losers["cell_id"].to_list(),
+        replaced=replaced,
         changed=changed,
-        rest=parted.rest["cell_id"].to_list() if losers.height else [],
-        left_out=parted.left_out if losers.height else [],
+        rest=parted.rest["cell_id"].to_list() if replaced else [],
+        left_out=parted.left_out if replaced else [],
         **_reason(taken),
         notes=[*new.notes, *told, *([taken.told] if taken.told else []), *notes],
     )
@@ -188,7 +174,7 @@ def _has_a_persons_turn(work: Workspace, parted: Parted) -> bool:
 
 def _opened(work: Workspace, old: Row, new_id: str, *, note: str) -> tuple[EventRows, str]:
     """The contradiction between a person's memory and an assistant's, if there is none yet, and a note on it."""
-    named = proposal_id(old["cell_id"], new_id)
+    named = stable_id("contradiction", old["cell_id"], new_id)
     told = f"a person said the other: both stand, and contradiction {named} is for a person to end"
     if work.store.by_key("contradictions", [named]).height:
         return {}, told
@@ -227,15 +213,21 @@ def _meant(work: Workspace, old: Row, text: str) -> tuple[str, set[str]]:
 
 def _same_after(store: Store, old: Row, said: Statement) -> Row | None:
     """The memory with the text of a correction that took the place of the old one before; None where none did."""
-    digest, row = content_hash(said.content), old
-    for _ in range(MOST_MERGED):  # the same words of an assistant may live on in a person's
-        if row["status"] != "superseded" or row["superseded_by"] is None:
-            break
-        found = store.by_key("cells", [row["superseded_by"]])
-        if found.is_empty() or found["content_hash"][0] != digest:
-            return None
-        row = found.row(0, named=True)
-    return row if row is not old and row["status"] != "superseded" else None
+    if old["status"] != "superseded":
+        return None
+    found = store.by_key("cells", [old["superseded_by"] or ""])
+    same = found.filter(pl.col("status") != "superseded", content_hash=content_hash(said.content))
+    return same.row(0, named=True) if same.height else None
+
+
+def _said_before(store: Store, old: pl.DataFrame, said: Statement) -> Row | None:
+    """The newest living statement that says what a correction of `old` says: a row of `cells`."""
+    is_same = (col("content_hash") == lit(content_hash(said.content))) & (col("status") != lit("superseded"))
+    stated = is_same & (col("prompt_version") == lit(REMEMBERED))
+    rows = store.rows("cells", where=same_owner(old) & stated).sort("recorded_at", "cell_id")
+    facts = ("subject", "attribute", "value")
+    same = [row for row in rows.to_dicts() if all(row[name] == getattr(said, name) for name in facts)]
+    return same[-1] if same else None
 
 
 def _is_said_so(request: CorrectRequest, old: Row, after: Row) -> bool:
@@ -269,22 +261,6 @@ def _said_as_it_is(work: Workspace, request: CorrectRequest, old: Row, *, note: 
         return Done(cell_id=old["cell_id"], content=old["content"], notes=[UNCHANGED])
     done = confirmed_by_a_person(work, old, note=note)
     return done.model_copy(update={"notes": ["it says exactly that, and is confirmed now", *done.notes]})
-
-
-def _said_by_assistants(store: Store, old: pl.DataFrame, said: Statement) -> pl.DataFrame:
-    """Living statements of assistants with the text of a correction of `old`: rows of `cells`, newest first."""
-    same = col("content_hash") == lit(content_hash(said.content))
-    stated = same & (col("prompt_version") == lit(REMEMBERED)) & (col("origin") != lit(PERSON))
-    rows = store.rows("cells", where=same_owner(old) & stated & (col("status") != lit("superseded")))
-    return rows.filter(~pl.col("protected")).sort("recorded_at", "cell_id", descending=[True, False])
-
-
-def _proposal(store: Store, old: Row, echoes: pl.DataFrame) -> Row | None:
-    """The statement of an assistant that is in a contradiction with a person's memory, as its correction."""
-    ids = [proposal_id(old["cell_id"], cell_id) for cell_id in echoes["cell_id"]]
-    known = store.by_key("contradictions", ids, ["contradiction_id", "cell_b"])
-    found = echoes.filter(pl.col("cell_id").is_in(known["cell_b"].implode()))
-    return found.row(0, named=True) if found.height else None
 
 
 def _statement(old: Row, request: CorrectRequest) -> Statement:

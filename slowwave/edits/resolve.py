@@ -8,11 +8,11 @@ from slowwave.edits.confirm import proposed_since
 from slowwave.edits.consequences import (
     cascade,
     chains_of,
+    displaced,
     displacement,
     joined,
     judged,
     standing_again,
-    with_rivals,
 )
 from slowwave.edits.correct import known_names, replacement, taken_over
 from slowwave.edits.passages import meant_by, part, stays
@@ -66,11 +66,11 @@ def resolve(reader: Reader, request: ResolveRequest, *, now: datetime) -> Resolv
             )
         cells = _both_living(work, row)
         if resolution == "both_valid":
-            winner_id, losers = None, list[str]()
+            winner_id = None
             older = cells.filter(cell_id=row["cell_a"]).with_columns(superseded_by=pl.lit(row["cell_b"]))
             plan = {"pair.judged": judged(older, effect="none", why=note or WHY)}
         else:
-            winner_id, losers, plan = _decided(work, cells, row, request, note=note)
+            winner_id, plan = _decided(work, cells, row, request, note=note)
         settled = {
             "contradiction_id": named,
             "resolution": resolution,
@@ -82,7 +82,7 @@ def resolve(reader: Reader, request: ResolveRequest, *, now: datetime) -> Resolv
             contradiction_id=named,
             resolution=resolution,
             winner_id=winner_id,
-            superseded=losers,
+            superseded=displaced(plan),
             changed=changed,
             notes=notes,
         )
@@ -111,8 +111,8 @@ def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Resolved:
 
 def _decided(
     work: Workspace, cells: pl.DataFrame, row: Row, request: ResolveRequest, *, note: str
-) -> tuple[str, list[str], EventRows]:
-    """The winner, the losers, and the events that say so."""
+) -> tuple[str, EventRows]:
+    """The winner, and the events that say so."""
     older, newer = (cells.filter(cell_id=row[side]) for side in ("cell_a", "cell_b"))
     made: EventRows = {}
     if request.resolution == "merged":
@@ -125,7 +125,6 @@ def _decided(
         losers = cells.filter(pl.col("cell_id") != winner["cell_id"][0])
     else:
         winner, losers = (older, newer) if request.resolution == "a_wins" else (newer, older)
-    losers = with_rivals(work.store, winner, losers)
     plan = joined(
         made,
         *(_left_of(work, loser, winner["content"][0], note=note) for loser in losers.iter_slices(1)),
@@ -139,7 +138,7 @@ def _decided(
             since=proposed_since(winner.row(0, named=True)),
         ),
     )
-    return winner["cell_id"][0], losers["cell_id"].to_list(), plan
+    return winner["cell_id"][0], plan
 
 
 def _with_settled(plan: EventRows, settled: Row) -> EventRows:

@@ -136,9 +136,8 @@ def test_a_client_that_cannot_ask_proposes_and_a_persons_later_yes_counts(
         "changed, as was proposed"
     )
     cell = memory.cell(hit.cell_id)
-    if way != "resolve_contradiction":
-        assert cell.protected
-    assert cell.origin == ("user" if way == "correct_fact" else "agent")
+    assert cell.protected or way == "resolve_contradiction"
+    assert hit.cell_id == proposed
     assert_rebuilds(folder)
 
 
@@ -152,7 +151,7 @@ def test_a_yes_to_what_an_assistant_had_replaced_is_never_lost(memory: Memory, f
     assert "corrected so already" not in text_of(yes)
     (hit,) = memory.search("staging").cells
     cell = memory.cell(hit.cell_id)
-    assert (hit.content, cell.origin, cell.protected) == (NEW, "user", True)
+    assert (hit.content, cell.protected) == (NEW, True)
     assert memory.cell("aaaaaa1").superseded_by == hit.cell_id
     again = call(memory, "correct_fact", person=agreed, cell_id="aaaaaa1", text=NEW)
     assert text_of(again).startswith("Unchanged: id ")

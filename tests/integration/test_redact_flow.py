@@ -343,7 +343,7 @@ def test_what_a_model_made_from_a_secret_goes_too_and_nothing_is_doubled_by_the_
         llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
         write_settings(home, llm=llm, embedding={"provider": "none"}, summaries={"min_unsummarized": 1})
         with old_rules():
-            for number, day in enumerate(("2026-06-02", "2026-06-12", "2026-06-22")):
+            for number, day in ((0, "2026-06-02"), (2, "2026-06-22")):
                 turns = [(f"{day}T09:{n:02d}:00Z", "Mara", text) for n, text in enumerate(said)]
                 write_chat(tmp_path / "in", f"s{number}", turns[number : number + 4])
                 nightly.fn(home=str(home), sources=[str(tmp_path / "in")], force=True)
