@@ -112,17 +112,17 @@ def edited(store: Store, row: Row, text: str) -> tuple[str, set[str]] | None:
     return "\n".join(new), {text for text in gone if not any(text in line for line in kept)}
 
 
-def part(work: Workspace, cells: pl.DataFrame, meant: Collection[str], *, has_windows: bool = True) -> Parted:
+def part(work: Workspace, cells: pl.DataFrame, meant: Collection[str]) -> Parted:
     """Part memories (rows of `cells`) by the statements of raw talk that are meant; without any they go whole.
 
-    With `has_windows` other passages of their conversations that hold one of the statements are parted with them.
+    Other passages of their conversations that hold one of the statements are parted with them.
     """
     first = cells.row(0, named=True)
     if not meant:
         every = [one.text for one in statements_of(work.store, first)] if is_passage(first) else []
         telling = [text for text in every if says_something(text)]
         return Parted(cells, cells, cells.clear(), telling if len(telling) > 1 else [])
-    passages = pl.concat([cells, _beside(work.store, cells, meant)]) if has_windows else cells
+    passages = pl.concat([cells, _beside(work.store, cells, meant)])
     gone, rest = list[dict[str, object]](), [cells.clear()]
     for row in passages.iter_rows(named=True):
         told = statements_of(work.store, row)

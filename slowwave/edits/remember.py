@@ -24,13 +24,12 @@ from slowwave.store import Store, col, lit, owned_in
 
 @dataclass(frozen=True)
 class Stated:
-    """A statement on its way into the journal: its session and memory, and events by kind.
+    """A statement on its way into the journal: the id of its memory, and events by kind.
 
     `plan` is empty where the same text was remembered in that session already. `back` are the tombstones that it lifts
     (rows of `cell.readmitted`).
     """
 
-    session_id: str
     cell_id: str
     plan: EventRows
     back: pl.DataFrame
@@ -107,7 +106,7 @@ def state(
     session_id, is_known = _session_of(home, store, digest, now, origin=origin)
     cell_id = cell_id_of(home.owner, session_id, digest)
     if is_known:
-        return Stated(session_id, cell_id, {}, back)
+        return Stated(cell_id, {}, back)
     decay = home.settings.decay
     rows = statement_rows(
         said,
@@ -119,7 +118,7 @@ def state(
         decay_rate=decay.rates.get(cell_type, decay.default_rate),
         origin=origin,
     )
-    return Stated(session_id, cell_id, rows | {"cell.readmitted": back}, back)
+    return Stated(cell_id, rows | {"cell.readmitted": back}, back)
 
 
 def _refuse_unsaid_numbers(said: Statement) -> None:

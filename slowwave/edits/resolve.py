@@ -15,7 +15,7 @@ from slowwave.edits.consequences import (
     standing_again,
 )
 from slowwave.edits.correct import known_names, replacement, taken_over
-from slowwave.edits.passages import meant_by, part, stays
+from slowwave.edits.passages import Parted, meant_by, part, stays
 from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
@@ -125,13 +125,14 @@ def _decided(
         losers = cells.filter(pl.col("cell_id") != winner["cell_id"][0])
     else:
         winner, losers = (older, newer) if request.resolution == "a_wins" else (newer, older)
+    parted = [_parted(work, loser, winner["content"][0]) for loser in losers.iter_slices(1)]
     plan = joined(
         made,
-        *(_left_of(work, loser, winner["content"][0], note=note) for loser in losers.iter_slices(1)),
+        *(stays(one, note=note) for one in parted),
         displacement(
             work.store,
             winner,
-            losers,
+            pl.concat([one.passages for one in parted]).unique("cell_id", maintain_order=True),
             why=note or WHY,
             event="lost a contradiction that a person resolved",
             now=work.clock(),
@@ -149,11 +150,10 @@ def _with_settled(plan: EventRows, settled: Row) -> EventRows:
     return joined({kind: mine}, plan, {kind: others.join(mine, on="contradiction_id", how="anti")})
 
 
-def _left_of(work: Workspace, loser: pl.DataFrame, text: str, *, note: str) -> EventRows:
-    """Events by which raw talk that lost against a text leaves what else was said there."""
+def _parted(work: Workspace, loser: pl.DataFrame, text: str) -> Parted:
+    """What goes of a loser (one row of `cells`) against a text: of raw talk what is about it."""
     row = loser.row(0, named=True)
-    meant = meant_by(work.store, row, text) if is_passage(row) else set[str]()
-    return stays(part(work, loser, meant, has_windows=False), note=note)
+    return part(work, loser, meant_by(work.store, row, text) if is_passage(row) else ())
 
 
 def _as_left(store: Store, row: Row) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -102,15 +102,6 @@ class ErasePlan(Plan):
         """Masks the texts."""
         return Masker(dict.fromkeys(self.texts, ERASED))
 
-    @property
-    def maskers(self) -> tuple[Masker, ...]:
-        """The masker alone."""
-        return (self.masker,)
-
-    def masked(self, line: str) -> str:
-        """A line without the texts."""
-        return self.masker.mask(line)[0]
-
     def changes(self) -> Change:
         """Each event by itself."""
         return self.after

@@ -36,7 +36,7 @@ from slowwave.rewrite.redact_plan import (
     outside_ids,
 )
 from slowwave.rewrite.scope import PROOF_SHORTEST
-from slowwave.rewrite.transform import Event, Payload, quoting, read_line, texts_of
+from slowwave.rewrite.transform import Event, quoting, read_line, texts_of
 from slowwave.schemas.report import StageReport, several
 
 UNITS = {"journal": "event", "logs": "text", "torn files": "text"}
@@ -159,7 +159,8 @@ def _changes_of(journal: Journal, plan: RedactPlan, evidence: Evidence) -> list[
         redaction = Redaction(plan)
         for event, is_quoting in zip(events, quoting(events, *plan.maskers), strict=True):
             safe = redaction.after(event, is_quoting)
-            found = redaction.found + Counter(name=_outside_count(event.payload, evidence.outside))
+            values = (value for value in event.payload.values() if isinstance(value, str))
+            found = redaction.found + Counter(name=sum(value in evidence.outside for value in values))
             learn(plan, event, safe, has_lost=bool(found), known_ids=evidence.ids)
             changed_count += bool(found)
             sources[str(safe.get("source_name") or "derived texts")] += found.total()
@@ -173,10 +174,6 @@ def _changes_of(journal: Journal, plan: RedactPlan, evidence: Evidence) -> list[
     plan.sources = dict(+sources)
     plan.places |= {"journal": changed_count} if changed_count else {}
     return rows
-
-
-def _outside_count(payload: Payload, outside: dict[str, str]) -> int:
-    return sum(isinstance(value, str) and value in outside for value in payload.values())
 
 
 def redact_home(work: Workspace, plan: RedactPlan, *, dry_run: bool) -> StageReport:
