@@ -146,22 +146,6 @@ def test_what_had_lived_on_in_an_erased_memory_stands_by_itself(memory, folder):
     assert_rebuilds(folder)
 
 
-def test_a_stand_in_ends_where_that_ended_in_whose_place_it_stands(memory, folder):
-    known(folder, value("aaaaaa1", 5432, 0), value("aaaaaa2", 5432, 1), value("bbbbbb1", 6432, 2))
-    commit(
-        folder,
-        events("cell.merged", {"cell_id": "aaaaaa2", "superseded_by": "aaaaaa1", "superseded_at": NOW}),
-        superseded("aaaaaa1", "bbbbbb1", 2),
-    )
-    memory.erase("aaaaaa1")
-    assert standing(folder) == {
-        "aaaaaa2": ("superseded", "bbbbbb1", None, None),
-        "bbbbbb1": ("active", None, "aaaaaa2", "now 6432; previously 5432 (until 2026-09-19)"),
-    }
-    (cell,) = memory.search("staging port", now=NOW + 3 * DAY).cells
-    assert [(past.value, past.valid_until) for past in cell.history] == [("5432", NOW + 2 * DAY)]
-
-
 # what was written from it
 
 

@@ -434,22 +434,6 @@ def test_a_text_for_people_stands_for_every_word(folder):
     assert "every byte" in shown("erase", "aaaaaa1", "--yes")
 
 
-def test_what_was_erased_a_person_may_say_again_and_an_assistant_not(folder):
-    said = "Staging listens on port 5432."
-    with Memory(folder) as memory:
-        first = memory.remember(said).cell_id
-        memory.erase(first)
-        with pytest.raises(InputError, match="deleted this memory"):
-            memory.remember(said, origin="agent")
-        again = memory.remember(said).cell_id
-        assert again != first
-        assert memory.remember(said).cell_id != first
-        assert again in [hit.cell_id for hit in memory.search("staging port").cells]
-        memory.forget(again)
-    rebuild.fn(home=str(folder))
-    assert Memory(folder).search("staging port").cells == []
-
-
 def test_the_command_erases_only_after_a_yes(folder, monkeypatch: pytest.MonkeyPatch):
     two_ports(folder)
 
