@@ -54,7 +54,7 @@ def correct(reader: Reader, request: CorrectRequest, *, now: datetime) -> Done:
     with edit_session(reader.home, now=now, reader=reader) as work:
         old = cell_of(work, request.cell_id)
         new, meant = _meant(work, old, request.text)
-        said = _statement(old, request.model_copy(update={"text": new}))
+        said = statement_of(old, request.model_copy(update={"text": new}))
         after = _same_after(work.store, old, said)
         if after is not None and _is_said_so(request, old, after):
             return _so_already(old, after)
@@ -117,6 +117,27 @@ def replacement(
     return Replacement(
         shaped(made.with_columns(recorded_at=pl.lit(work.clock())), frame_schema("cells")), plan, notes
     )
+
+
+def statement_of(old: Row, request: CorrectRequest) -> Statement:
+    """The text with what it does not say taken from the old memory; an old value only if the text has it.
+
+    From what no person said or confirmed, only what the text says itself: else a planted subject would be his word.
+    """
+    text, is_trusted = request.text, is_a_persons(old)
+    known_subject = old["subject"] if is_trusted or _says(text, old["subject"]) else None
+    has_property = known_subject is not None and (is_trusted or _says(text, old["attribute"]))
+    known_attribute = old["attribute"] if has_property else None
+    subject = request.subject or known_subject
+    attribute, value, names = request.attribute, request.value, request.entities
+    if attribute is None and subject == known_subject:
+        attribute = known_attribute
+    is_same_property = attribute is not None and attribute == known_attribute
+    if value is None and is_same_property and _says(text, old["value"]):
+        value = old["value"]
+    if names is None:
+        names = tuple(name for name in old["entities"] or () if is_trusted or _says(text, name))
+    return read_statement(text, subject=subject, attribute=attribute, value=value, entities=names)
 
 
 # Inside
@@ -261,37 +282,6 @@ def _said_as_it_is(work: Workspace, request: CorrectRequest, old: Row, *, note: 
         return Done(cell_id=old["cell_id"], content=old["content"], notes=[UNCHANGED])
     done = confirmed_by_a_person(work, old, note=note)
     return done.model_copy(update={"notes": ["it says exactly that, and is confirmed now", *done.notes]})
-
-
-def _statement(old: Row, request: CorrectRequest) -> Statement:
-    """The text with what it does not say taken from the old memory; an old value only if the text has it."""
-    known = taken_over(old, request.text)
-    attribute, value = request.attribute, request.value
-    subject = request.subject or known["subject"]
-    if attribute is None and subject == known["subject"]:
-        attribute = known["attribute"]
-    is_same_property = attribute is not None and attribute == known["attribute"]
-    if value is None and is_same_property and _says(request.text, known["value"]):
-        value = known["value"]
-    named = known_names(old, request.text) if request.entities is None else request.entities
-    return read_statement(request.text, subject=subject, attribute=attribute, value=value, entities=named)
-
-
-def taken_over(old: Row, text: str) -> dict[str, str | None]:
-    """Subject, attribute and value of a memory for the text that replaces it.
-
-    From what no person said or confirmed, only what the text says itself: else a planted subject would be his word.
-    """
-    if is_a_persons(old):
-        return {name: old[name] for name in ("subject", "attribute", "value")}
-    subject = old["subject"] if _says(text, old["subject"]) else None
-    attribute = old["attribute"] if subject and _says(text, old["attribute"]) else None
-    return {"subject": subject, "attribute": attribute, "value": old["value"] if attribute else None}
-
-
-def known_names(old: Row, text: str) -> list[str]:
-    """Names of a memory for the text that replaces it, by the same rule."""
-    return [name for name in old["entities"] or [] if is_a_persons(old) or _says(text, name)]
 
 
 def _says(text: str, part: str | None) -> bool:

@@ -1,5 +1,6 @@
 """The contradictions queue: list them, resolve one, undo a resolution."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import polars as pl
@@ -14,17 +15,17 @@ from slowwave.edits.consequences import (
     judged,
     standing_again,
 )
-from slowwave.edits.correct import known_names, replacement, taken_over
+from slowwave.edits.correct import replacement, statement_of
 from slowwave.edits.passages import Parted, meant_by, part, stays
 from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
 from slowwave.home.workspace import Workspace
-from slowwave.ingest.statements import read_note, read_statement
+from slowwave.ingest.statements import read_note
 from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.recall.reader import Reader
 from slowwave.schemas.moments import first_of, latest_of
-from slowwave.schemas.requests import ResolveRequest
+from slowwave.schemas.requests import CorrectRequest, ResolveRequest
 from slowwave.schemas.results import Dispute, Resolved, Side
 from slowwave.store import Row, Store, owned_by
 from slowwave.trust.origins import is_passage
@@ -117,10 +118,9 @@ def _decided(
     made: EventRows = {}
     if request.resolution == "merged":
         like = newer.row(0, named=True)
-        text = {**taken_over(like, request.text), "value": None}
-        said = read_statement(request.text, **text, entities=known_names(like, request.text))
+        said = statement_of(like, CorrectRequest(cell_id=like["cell_id"], text=request.text))
         since = latest_of(cells.select(first_of(pl.col("valid_from"))).item())
-        merged = replacement(work, said, like=like, since=since, note=note)
+        merged = replacement(work, replace(said, value=None), like=like, since=since, note=note)
         made, winner = merged.plan, merged.cell
         losers = cells.filter(pl.col("cell_id") != winner["cell_id"][0])
     else:
