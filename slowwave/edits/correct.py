@@ -242,8 +242,8 @@ def _same_after(store: Store, old: Row, said: Statement) -> Row | None:
 
 
 def _said_before(store: Store, old: pl.DataFrame, said: Statement) -> Row | None:
-    """The newest living statement that says what a correction of `old` says: a row of `cells`."""
-    is_same = (col("content_hash") == lit(content_hash(said.content))) & (col("status") != lit("superseded"))
+    """The newest active statement that says what a correction of `old` says: a row of `cells`."""
+    is_same = (col("content_hash") == lit(content_hash(said.content))) & (col("status") == lit("active"))
     stated = is_same & (col("prompt_version") == lit(REMEMBERED))
     rows = store.rows("cells", where=same_owner(old) & stated).sort("recorded_at", "cell_id")
     facts = ("subject", "attribute", "value")

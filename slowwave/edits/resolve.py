@@ -151,7 +151,7 @@ def _with_settled(plan: EventRows, settled: Row) -> EventRows:
 
 
 def _parted(work: Workspace, loser: pl.DataFrame, text: str) -> Parted:
-    """What goes of a loser (one row of `cells`) against a text: of raw talk what is about it."""
+    """Part a loser (one row of `cells`) by what is about a text; what is not raw talk goes whole."""
     row = loser.row(0, named=True)
     return part(work, loser, meant_by(work.store, row, text) if is_passage(row) else ())
 

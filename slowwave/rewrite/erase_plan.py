@@ -1,5 +1,6 @@
 """The plan of an erase: what goes, by ids and texts, and how each kind of event changes with it."""
 
+import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -165,9 +166,13 @@ class ErasePlan(Plan):
 
     def repair(self, work: Workspace) -> None:
         """Mend chains, resolve names anew, and let topics wait for a new summary."""
-        if self.links:
-            links = pl.DataFrame(self.links, schema=["kind", "payload"], orient="row")
-            work.commit(links, now=work.clock())
+        # worked out before the journal was rewritten: a timeline may quote what is masked by now
+        links = [
+            {"kind": kind, "payload": json.dumps(with_texts(kind, json.loads(payload), self.masked))}
+            for kind, payload in self.links
+        ]
+        if links:
+            work.commit(pl.DataFrame(links), now=work.clock())
         topics = work.store.by_key("topics", self.topic_ids, ["topic_id"])
         work.commit_plan(
             resolved_names(work.store, self.families)
