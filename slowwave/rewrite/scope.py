@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,8 +74,8 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
         raise NotFoundError(f"nothing of yours is that {named[0].removesuffix('_id')}: nothing was erased")
     derived = _resting_on(extracted, turns["turn_id"])
     cells = pl.concat([seeds, derived]).unique("cell_id", maintain_order=True)
-    for rows, key in ((turns, "turn_id"), (cells, "cell_id")):
-        for row in rows.select(*OWNER, cell_id=key).iter_rows(named=True):
+    for going, key in ((turns, "turn_id"), (cells, "cell_id")):
+        for row in going.select(*OWNER, cell_id=key).iter_rows(named=True):
             refuse_foreign(work.home, row)
     gone = cells["cell_id"].to_list()
     # an episode also tells of what replaced a memory of its conversation
@@ -83,7 +83,10 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
     sessions = pl.concat([turns["session_id"], cells["session_id"], replaced]).unique()
     episodes = written.filter(pl.col("session_id").is_in(sessions.implode()))
     entity_ids, families, names = _entities(store, events, turns["turn_id"], cells["cell_id"])
-    texts = sorted(names.union(quoting.spelled if target.text else _texts(turns, cells, episodes)))
+    rows = (("turns", turns), ("cells", cells), ("cells", episodes))
+    # a label that is also elsewhere proves nothing
+    told = quoting.spelled if target.text else _texts(rows, without=ORIGINS | LABELS)
+    texts = sorted(names.union(told))
     searched = [text for text in texts if target.text or len(text) >= PROOF_SHORTEST]
     episode_ids = episodes["cell_id"].unique().sort().to_list()
     plan = ErasePlan(
@@ -260,20 +263,14 @@ def _entities(
     known = store.by_key("entities", ids, ["entity_id", "canonical_name", "aliases"])
     names = {*known["canonical_name"], *known["aliases"].explode().drop_nulls()}
     if names:
-        said = pl.concat([*_said(store, "turns", without=turn_ids), *_said(store, "cells", without=cell_ids)])
+        left = {
+            table: store.rows(table).filter(~pl.col(KEYS[table]).is_in(gone.implode()))
+            for table, gone in (("turns", turn_ids), ("cells", cell_ids))
+        }
+        said = _texts(left.items())
         names = {name for name in names if not said.str.contains(name, literal=True).any()}
     called = store.having("mentions", "entity_id", sorted(ids), ["name"])["name"].unique()
     return sorted(ids), sorted({*named["family"], *map(own_family, called)}), names
-
-
-def _said(store: Store, table: str, *, without: pl.Series) -> list[pl.Series]:
-    """The texts of a table's rows, but for those of the ids given."""
-    rows = store.rows(table).filter(~pl.col(KEYS[table]).is_in(without.implode()))
-    columns = [rows[name] for name in text_columns(table)]
-    return [
-        (column.list.join("\n") if column.dtype == pl.List(pl.String) else column).drop_nulls().alias("said")
-        for column in columns
-    ]
 
 
 def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
@@ -283,13 +280,13 @@ def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
     return ids.union(*former)
 
 
-def _texts(turns: pl.DataFrame, cells: pl.DataFrame, episodes: pl.DataFrame) -> set[str]:
-    """Texts of the rows that go: none of them may be left afterwards."""
-    named = {*ORIGINS, *LABELS}
-    told = [
-        rows[name].explode() if rows.schema[name] == pl.List(pl.String) else rows[name]
-        for table, rows in (("turns", turns), ("cells", cells), ("cells", episodes))
+def _texts(tables: Iterable[tuple[str, pl.DataFrame]], *, without: Collection[str] = ()) -> pl.Series:
+    """The texts of rows of tables, but for some columns, each once."""
+    columns = [
+        (rows[name].explode() if rows.schema[name] == pl.List(pl.String) else rows[name]).alias("text")
+        for table, rows in tables
         for name in text_columns(table)
-        if name in rows.columns and name not in named
+        if name in rows.columns and name not in without
     ]
-    return {text for column in told for text in column.drop_nulls() if text.strip()}
+    texts = pl.concat(columns).drop_nulls().unique()
+    return texts.filter(texts.str.strip_chars() != "")
