@@ -15,7 +15,7 @@ def redact(home: str = "", dry_run: bool = False) -> StageReport:
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
-        dry_run: Only say what would be taken out, by kind, place, source and day.
+        dry_run: Only say what would be taken out, by kind, place and source.
     """
     started = time.monotonic()
     with open_redaction(home, dry_run=dry_run) as work:

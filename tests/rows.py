@@ -372,9 +372,7 @@ def words_of_a_person() -> pl.DataFrame:
     return pl.concat(
         [
             events("cell.protected", {"cell_id": "c2", "confidence": 1.0, "note": "seen on the dial"}),
-            events(
-                "contradiction.resolved", {**settled, "former_supersedes": "c1", "former_summary": "now 1040"}
-            ),
+            events("contradiction.resolved", settled),
             of_row("contradiction.opened", "contradictions", "d2", cell_a="c2", cell_b="c3"),
             events("contradiction.resolved", {"contradiction_id": "d2", "resolution": "both_valid"}),
             events("contradiction.reopened", {"contradiction_id": "d2"}),

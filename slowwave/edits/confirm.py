@@ -1,23 +1,22 @@
 """`confirm`: a person says that a memory holds. It never fades, and no judge retires it any more.
 
-Other values of its property make way, whoever said them: a person's decision is the latest word on it. So does what
+Other values of its property are replaced, whoever said them: a person's decision is the latest word on it. So is what
 contradicts it otherwise and is no person's word, or is what an assistant proposed to replace by it. Where an assistant
 says so it is noted, and protects nothing.
 """
 
 from datetime import datetime
+from typing import cast
 
 import polars as pl
 
-from slowwave.edits.assistants_word import confirmed_by_an_assistant, is_a_persons, proposed_since
 from slowwave.edits.consequences import (
-    cascade,
+    displaced,
+    displacement,
     joined,
     lost_its_follower,
     protection,
-    settled_by,
     standing_again,
-    succession,
 )
 from slowwave.edits.session import cell_of, commit_edit, edit_session, refuse_retired
 from slowwave.home.workspace import Workspace
@@ -27,11 +26,19 @@ from slowwave.lifecycle.fading import revivals
 from slowwave.recall.reader import Reader
 from slowwave.schemas.requests import ConfirmRequest
 from slowwave.schemas.results import Done
-from slowwave.store.chains import rivals_of, side_by_side
+from slowwave.schemas.tables import REMEMBERED
+from slowwave.store import Row
+from slowwave.store.chains import side_by_side
+from slowwave.trust.origins import PERSON
 
 WHY = "a person confirmed the other"
 PERSON_SAID = "a person"
-"""`confirmed_by` of a confirmation that no text stands behind."""
+"""`confirmed_by` of a confirmation without a text behind it."""
+
+ASSISTANT_SAID = "an assistant, which does not count"
+"""`confirmed_by` of a confirmation to which no person agreed."""
+
+NO_PERSON = "recorded as an assistant's word: no person agreed to it"
 
 
 def confirm(reader: Reader, request: ConfirmRequest, *, now: datetime) -> Done:
@@ -39,83 +46,94 @@ def confirm(reader: Reader, request: ConfirmRequest, *, now: datetime) -> Done:
     note = read_note(request.note)
     with edit_session(reader.home, now=now, reader=reader) as work:
         row = cell_of(work, request.cell_id)
-        if request.origin != "user":
-            refuse_retired(row)
-            return confirmed_by_an_assistant(work, row)
-        return confirmed_by_a_person(work, row, note=note)
+        if request.origin == "user":
+            return confirmed_by_a_person(work, row, note=note)
+        refuse_retired(row)
+        kept = ["it stays archived"] if row["status"] == "archived" else []
+        noted = {"cell.confirmed": _confirmed(work, row, by=ASSISTANT_SAID)}
+        return _done(work, row, noted, notes=[NO_PERSON, *kept])
 
 
-def confirmed_by_a_person(work: Workspace, row: dict[str, object], *, note: str) -> Done:
-    """Protect a memory (a row of `cells`) for good; what says otherwise makes way.
+def confirmed_by_a_person(work: Workspace, row: Row, *, note: str) -> Done:
+    """Protect a memory (a row of `cells`) for good, and replace what says otherwise.
 
     Raises:
         InputError: another memory took its place.
     """
-    found, now = str(row["cell_id"]), work.clock()
     is_stranded = lost_its_follower(work.store, row)
     if not is_stranded:
         refuse_retired(row)
-    cell_usage = work.store.by_key("cell_usage", [found])
-    plan = {"cell.protected": protection(found, note), "cell.confirmed": _confirmation(cell_usage, row, now)}
+    found = row["cell_id"]
+    confirmed = _confirmed(work, row, by=PERSON_SAID)
+    plan = {"cell.protected": protection([found], note), "cell.confirmed": confirmed}
     notes = []
     if row["status"] == "archived":
-        plan["cell.revived"] = revivals(cell_usage, now=now, reason="a person confirmed it")
+        usage = work.store.by_key("cell_usage", [found])
+        plan["cell.revived"] = revivals(usage, now=work.clock(), reason="a person confirmed it")
         notes.append("it was archived, and is back in search")
     if is_stranded:
         plan["cell.restored"] = standing_again(work.home.journal, pl.Series("cell_id", [found]))
         notes.append("it had been superseded by a memory that was deleted, and is believed again")
-    losers = _contrary(work, row)
-    if losers.height:
-        plan = joined(plan, _taking_place(work, row, losers, why=note or WHY))
+    displacing = displacement(
+        work.store,
+        work.store.by_key("cells", [found]),
+        _contrary(work, row),
+        why=note or WHY,
+        event="lost to one that a person confirmed",
+        now=work.clock(),
+        since=proposed_since(row),
+    )
+    if displacing:
         notes.append("it takes the place of what was said otherwise")
+    return _done(work, row, joined(plan, displacing), notes=notes)
+
+
+def is_a_persons(cell: Row) -> bool:
+    """Return whether a person said or confirmed a memory (a row of `cells`)."""
+    return bool(cell["protected"]) or cell["origin"] in ("user", "system")
+
+
+def proposed_since(cell: Row) -> datetime | None:
+    """Since when an assistant's statement (a row of `cells`) is true, to which a person agrees; None for any other."""
+    is_assistants = cell["prompt_version"] == REMEMBERED and cell["origin"] != PERSON
+    return cast("datetime", cell["valid_from"]) if is_assistants and not cell["protected"] else None
+
+
+def _done(work: Workspace, row: Row, plan: EventRows, *, notes: list[str]) -> Done:
     changed, waits = commit_edit(work, plan)
     return Done(
-        cell_id=found,
-        content=str(row["content"]),
-        replaced=losers["cell_id"].to_list(),
+        cell_id=row["cell_id"],
+        content=row["content"],
+        replaced=displaced(plan),
         changed=changed,
         notes=[*notes, *waits],
     )
 
 
-def _confirmation(cell_usage: pl.DataFrame, row: dict[str, object], now: datetime) -> pl.DataFrame:
-    """The row of `cell.confirmed` by which a person's yes counts."""
-    return cell_usage.select(
+def _confirmed(work: Workspace, row: Row, *, by: str) -> pl.DataFrame:
+    """The row of `cell.confirmed`: a use of the memory, which counts only as a person's yes."""
+    return work.store.by_key("cell_usage", [row["cell_id"]]).select(
         "cell_id",
-        confirmed_by=pl.lit(PERSON_SAID),
-        confirmations=pl.col("confirmations") + 1,
+        confirmed_by=pl.lit(by),
+        confirmations=pl.col("confirmations") + int(by == PERSON_SAID),
         evidence=pl.lit(row["evidence"], dtype=pl.List(pl.String)),
-        last_accessed=pl.max_horizontal("last_accessed", pl.lit(now)),
+        last_accessed=pl.max_horizontal("last_accessed", pl.lit(work.clock())),
         prompt_version=pl.lit(None, dtype=pl.String),
         model=pl.lit(None, dtype=pl.String),
     )
 
 
-def _taking_place(work: Workspace, row: dict[str, object], losers: pl.DataFrame, *, why: str) -> EventRows:
-    """Events by which what says otherwise makes way; what an assistant proposed changed on the day that it said."""
-    winner = work.store.by_key("cells", [str(row["cell_id"])])
-    return joined(
-        succession(work.store, winner, losers, why=why, now=work.clock(), since=proposed_since(row)),
-        cascade(work.store, losers, why="lost to one that a person confirmed"),
-        {"contradiction.resolved": settled_by(work.store, losers["cell_id"].to_list(), why=WHY)},
-    )
+def _contrary(work: Workspace, row: Row) -> pl.DataFrame:
+    """Memories to replace: what contradicts it and no person said or confirmed.
 
-
-def _contrary(work: Workspace, row: dict[str, object]) -> pl.DataFrame:
-    """Memories that make way: other values of its property, and what contradicts it and no person said or confirmed.
-
-    What an assistant proposed takes the place of a person's word, too, now that a person agrees to it.
+    What an assistant proposed replaces a person's word, too, now that a person agrees to it.
     """
-    found = str(row["cell_id"])
-    rivals = set(rivals_of(work.store, {**row, "protected": True}))
-    sides = work.store.find([side_by_side([found])])[0]
+    sides = work.store.find([side_by_side([row["cell_id"]])])[0]
     named = {side for pair in sides if pair["status"] == "open" for side in (pair["cell_a"], pair["cell_b"])}
-    cells = work.store.by_key("cells", sorted((named | rivals) - {found})).filter(
-        pl.col("status") != "superseded"
-    )
+    cells = work.store.by_key("cells", sorted(named - {row["cell_id"]}))
     is_proposal = proposed_since(row) is not None
-    makes_way = [
-        is_proposal or cell["cell_id"] in rivals or not is_a_persons(cell)
+    is_contrary = [
+        cell["status"] != "superseded" and (is_proposal or not is_a_persons(cell))
         for cell in cells.iter_rows(named=True)
     ]
-    return cells.filter(pl.Series(makes_way, dtype=pl.Boolean))
+    return cells.filter(pl.Series(is_contrary, dtype=pl.Boolean))

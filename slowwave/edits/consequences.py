@@ -1,6 +1,10 @@
-"""Consequences of an edit that takes a memory out: the line of succession, and flags on what rested on it."""
+"""Consequences of an edit: which memory follows which afterwards, and flags on what rests on those that leave.
 
-from collections.abc import Mapping, Sequence
+Every function returns rows by event kind; `joined` makes one plan of them, which the edit commits as one segment.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 
 import polars as pl
@@ -9,12 +13,87 @@ from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import mentioning, of_kind
 from slowwave.journal.segments import Journal
-from slowwave.lifecycle.succession import LINK, moved, succeeded
+from slowwave.lifecycle.succession import LINK, Bridges, bridges, moved, succeeded
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.moments import latest_moments
-from slowwave.schemas.tables import OWNER, TIMESTAMP
-from slowwave.store import Store, col, lit
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP
+from slowwave.store import Row, Store, col, lit
 from slowwave.store.chains import PERSON, flags, links_of, read_chains, rivals_of
+
+MADE_BY = ["prompt_version", "model"]
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Whole chains of memories (rows of `cells`), and the verdict that retired each superseded one, by its id."""
+
+    cells: pl.DataFrame
+    verdicts: dict[str, str]
+
+    def without(self, gone: Collection[str], *, why: str) -> tuple[Bridges, EventRows]:
+        """The links that the others need when these leave, and events for links, timelines and the judgement."""
+        found = bridges(self.cells, gone, self.verdicts)
+        left = self.cells.filter(~pl.col("cell_id").is_in(sorted(gone)))
+        after = moved(left, [*found.superseded, *found.merged])
+        unnamed = dict.fromkeys(MADE_BY)
+        links = rows_of("cell.superseded", [{**row, **unnamed} for row in found.superseded])
+        return found, {
+            "pair.judged": judged(after.join(links.select("cell_id", "verdict"), on="cell_id"), why=why),
+            "cell.superseded": links,
+            "cell.merged": rows_of("cell.merged", found.merged),
+            "cell.succeeded": succeeded(after, found.successors, self.verdicts),
+        }
+
+    def restored(self, cell_ids: pl.Series, last: str) -> pl.DataFrame:
+        """The row of `cell.succeeded` for `last` when these memories follow nothing any more."""
+        after = moved(self.cells, [{"cell_id": cell_id} for cell_id in cell_ids])
+        return succeeded(after, [last], self.verdicts)
+
+
+def chains_of(store: Store, cell_ids: Collection[str], *, first: pl.DataFrame | None = None) -> Chains:
+    """The chains that memories belong to; a row of `first` takes precedence over the stored one."""
+    known = read_chains(store, cell_ids)
+    every = known if first is None else pl.concat([first, known]).unique("cell_id", keep="first")
+    cells = every.sort("cell_id")
+    return Chains(cells, dict(links_of(store, cells).select("target_id", "verdict").iter_rows()))
+
+
+def displacement(
+    store: Store,
+    winner: pl.DataFrame,
+    losers: pl.DataFrame,
+    *,
+    why: str,
+    event: str,
+    now: datetime,
+    author: str = PERSON,
+    since: datetime | None = None,
+) -> EventRows:
+    """Events by which `winner` (one row of `cells`) replaces `losers`, as a person (or `author`) said.
+
+    A person's decision is the latest word on a property, so all other values of it go, too. What changed on the day
+    `since` was true until then, and is a former value. What was wrong, or is of a later day, never held, so its
+    validity ends where it began. `why` is the reason; `event` ends the sentence "a memory ...".
+    """
+    if author == PERSON:
+        rivals = rivals_of(store, {**winner.row(0, named=True), "protected": True})
+        losers = store.by_key("cells", list(dict.fromkeys([*losers["cell_id"], *rivals])))
+    if losers.is_empty():
+        return {}
+    follows = cascade(store, losers, why=event)
+    if losers["prompt_version"].is_in([RAW_PROMPT]).any():  # an episode written without a model quotes them
+        follows |= without_tellings(store, follows["cell.flagged"])
+    settled = settled_by(store, losers["cell_id"].to_list() if author == PERSON else [], why=why)
+    return joined(
+        succession(store, winner, losers, why=why, now=now, author=author, since=since),
+        follows,
+        {"contradiction.resolved": settled},
+    )
+
+
+def displaced(plan: EventRows) -> list[str]:
+    """Ids of the memories that a plan replaces by another one."""
+    return plan["cell.superseded"]["cell_id"].to_list() if "cell.superseded" in plan else []
 
 
 def succession(
@@ -24,27 +103,20 @@ def succession(
     *,
     why: str,
     now: datetime,
-    author: str = PERSON,
-    since: datetime | None = None,
+    author: str,
+    since: datetime | None,
 ) -> EventRows:
-    """Events by which `winner` (one row of `cells`) takes the place of `losers`, as a person (or `author`) said.
-
-    What changed on the day `since` was true until then, and is a former value. What was wrong, or is of a later day,
-    never held, so its validity ends where it began. The winner's summary carries the timeline of what was superseded
-    before.
-    """
+    """The links of a displacement, its judgements, and the timeline of the winner."""
     winner_id = winner["cell_id"][0]
     losers = _ended(losers, since).with_columns(superseded_by=pl.lit(winner_id), superseded_at=pl.lit(now))
-    known = read_chains(store, [winner_id, *losers["cell_id"]])
-    chains = pl.concat([winner, known]).unique("cell_id", keep="first", maintain_order=True)
-    verdicts = dict(links_of(store, chains).select("target_id", "verdict").iter_rows())
-    verdicts |= dict(losers.select("cell_id", "verdict").iter_rows())
+    chains = chains_of(store, [winner_id, *losers["cell_id"]], first=winner)
+    verdicts = chains.verdicts | dict(losers.select("cell_id", "verdict").iter_rows())
     # a decision that is made again ends the one before: nothing follows the winner
-    after = moved(chains, [{"cell_id": winner_id}, *losers.select("cell_id", *LINK).to_dicts()])
-    made_by = ["prompt_version", "model"]  # stay as they are: the judgement says that a person spoke
+    after = moved(chains.cells, [{"cell_id": winner_id}, *losers.select("cell_id", *LINK).to_dicts()])
     return {
-        "pair.judged": judged(winner_id, losers, effect="superseded", why=why, author=author),
-        "cell.superseded": losers.select("cell_id", *made_by, *LINK, "verdict"),
+        "pair.judged": judged(losers, why=why, author=author),
+        # the memory keeps who made it: the judgement says that a person spoke
+        "cell.superseded": losers.select("cell_id", *MADE_BY, *LINK, "verdict"),
         "cell.succeeded": succeeded(after, [winner_id], verdicts),
     }
 
@@ -54,32 +126,22 @@ def _ended(losers: pl.DataFrame, since: datetime | None) -> pl.DataFrame:
     moment = pl.lit(since, dtype=TIMESTAMP)
     was_true = (latest_moments(pl.col("valid_from")) < moment).fill_null(value=False)
     # an earlier decision about it gave it the end that it has
-    told = pl.when(pl.col("status") != "superseded").then("valid_until")
+    earlier = pl.when(pl.col("status") != "superseded").then("valid_until")
     return losers.with_columns(
-        valid_until=pl.when(was_true).then(pl.min_horizontal(told, moment)).otherwise("valid_from"),
+        valid_until=pl.when(was_true).then(pl.min_horizontal(earlier, moment)).otherwise("valid_from"),
         verdict=pl.when(was_true).then(pl.lit("updates")).otherwise(pl.lit("corrects")),
     )
 
 
-def protection(cell_id: str, note: str) -> pl.DataFrame:
-    """One row of `cell.protected`: a person is sure of it."""
-    return rows_of("cell.protected", [{"cell_id": cell_id, "confidence": 1.0, "note": note or None}])
+def protection(cell_ids: Collection[str], note: str) -> pl.DataFrame:
+    """Rows of `cell.protected`: a person is sure of these memories."""
+    return rows_of("cell.protected", [(name, 1.0, note or None) for name in cell_ids])
 
 
-def with_rivals(store: Store, winner: pl.DataFrame, losers: pl.DataFrame) -> pl.DataFrame:
-    """The losers and all other values of the property that a person decided (`winner`, one row): its latest word."""
-    rivals = rivals_of(store, winner.row(0, named=True))
-    return store.by_key(
-        "cells", [*losers["cell_id"], *(key for key in rivals if key not in losers["cell_id"])]
-    )
-
-
-def lost_its_follower(store: Store, row: Mapping[str, object]) -> bool:
-    """Return whether the memory that superseded this one (a row of `cells`) was deleted: nobody holds its place."""
-    by = row["superseded_by"]
-    if row["status"] != "superseded" or by is None:
-        return False
-    return store.by_key("tombstones", [str(by)], ["cell_id"]).height > 0
+def lost_its_follower(store: Store, row: Row) -> bool:
+    """Return whether the memory that superseded this one (a row of `cells`) was deleted: its place is empty."""
+    by = row["superseded_by"] if row["status"] == "superseded" else None
+    return by is not None and store.by_key("tombstones", [by], ["cell_id"]).height > 0
 
 
 def standing_again(journal: Journal, cell_ids: pl.Series) -> pl.DataFrame:
@@ -101,9 +163,9 @@ def standing_again(journal: Journal, cell_ids: pl.Series) -> pl.DataFrame:
 
 
 def judged(
-    winner_id: str, losers: pl.DataFrame, *, effect: str, why: str, author: str = PERSON
+    losers: pl.DataFrame, *, why: str, effect: str = "superseded", author: str = PERSON
 ) -> pl.DataFrame:
-    """Judgements of a person (or `author`): the winner corrects each loser, or (effect `none`) both are kept.
+    """Judgements of a person (or `author`) on memories and those in `superseded_by`; with effect `none` both stay.
 
     A loser may have its own `verdict`.
     """
@@ -111,9 +173,11 @@ def judged(
         "pair.judged",
         [
             {
-                "judgement_id": stable_id("judgement", " ".join(sorted([winner_id, loser["cell_id"]]))),
+                "judgement_id": stable_id(
+                    "judgement", " ".join(sorted([loser["superseded_by"], loser["cell_id"]]))
+                ),
                 **{name: loser[name] for name in OWNER},
-                "cell_id": winner_id,
+                "cell_id": loser["superseded_by"],
                 "target_id": loser["cell_id"],
                 "verdict": loser.get("verdict", "corrects") if effect == "superseded" else "keep",
                 "effect": effect,
@@ -147,37 +211,50 @@ def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> EventRows:
 
 
 def without_tellings(store: Store, flagged: pl.DataFrame) -> EventRows:
-    """Events by which tellings of conversations among flagged memories (`cell.flagged`) go until they are told anew.
+    """Events that drop episodes of conversations among flagged memories (`cell.flagged`) until they are written anew.
 
     What a person remembered as an episode is not one of a conversation, and stays.
     """
     told = store.by_key("episodes", flagged["cell_id"], ["cell_id"])
-    episodes = flagged.join(told, on="cell_id", how="semi")
     return {
-        "episode.dropped": episodes,
-        "cell.flagged": flagged.join(episodes, on="cell_id", how="anti"),
+        "episode.dropped": flagged.join(told, on="cell_id", how="semi"),
+        "cell.flagged": flagged.join(told, on="cell_id", how="anti"),
     }
 
 
-def settled_by(store: Store, cell_ids: Sequence[str], *, why: str) -> pl.DataFrame:
-    """Open contradictions that end because one side went: the other side stands."""
-    ids = list(cell_ids)
+def unsummarized(store: Store, topics: pl.DataFrame, *, gone: Collection[str], why: str) -> pl.DataFrame:
+    """Rows of `topic.unsummarized` for topics (`topic_id`) whose summary may mention memories that go.
+
+    Until the next summary such a topic answers by its other memories alone.
+    """
+    live = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
+    cells = store.rows("cells", ["cell_id", "topic_id"], live)
+    left = cells.filter(~pl.col("cell_id").is_in(list(gone))).sort("cell_id")
+    by_topic = left.group_by("topic_id").agg(cell_ids=pl.col("cell_id"))
+    return (
+        topics.select("topic_id")
+        .join(by_topic, on="topic_id", how="left")
+        .with_columns(pl.col("cell_ids").fill_null([]), reason=pl.lit(why))
+        .sort("topic_id")
+    )
+
+
+def settled_by(store: Store, ids: list[str], *, why: str) -> pl.DataFrame:
+    """Open contradictions that end because one side went: the other side wins."""
     either = (col("cell_a").isin(ids) | col("cell_b").isin(ids)) & (col("status") == lit("open"))
     rows = store.rows("contradictions", ["contradiction_id", "cell_a", "cell_b"], either)
     lost = pl.col("cell_a").is_in(ids)
-    rows = rows.filter(~(lost & pl.col("cell_b").is_in(ids)))  # neither side stands: the night closes it
+    rows = rows.filter(~(lost & pl.col("cell_b").is_in(ids)))  # neither side is left: the night closes it
     return rows.sort("contradiction_id").select(
         "contradiction_id",
         resolution=pl.when(lost).then(pl.lit("b_wins")).otherwise(pl.lit("a_wins")),
         resolution_note=pl.lit(why),
         winner_id=pl.when(lost).then("cell_b").otherwise("cell_a"),
-        former_supersedes=pl.lit(None, dtype=pl.String),
-        former_summary=pl.lit(None, dtype=pl.String),
     )
 
 
 def joined(*plans: EventRows) -> EventRows:
-    """Plans as one; rows of one kind stand together, in the order of the plans."""
+    """Plans as one; rows of one kind follow each other in the order of the plans."""
     together: EventRows = {}
     for plan in plans:
         for kind, rows in plan.items():

@@ -9,13 +9,19 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.edits.chain_repair import bridging, chains_of
-from slowwave.edits.consequences import cascade, joined, settled_by, without_tellings
-from slowwave.edits.passages import meant_by, part, stays
+from slowwave.edits.consequences import (
+    cascade,
+    chains_of,
+    joined,
+    settled_by,
+    unsummarized,
+    without_tellings,
+)
+from slowwave.edits.passages import Parted, meant_by, part, stays
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
 from slowwave.ingest.statements import read_note
-from slowwave.journal.catalogue import EventRows, rows_of
+from slowwave.journal.catalogue import EventRows
 from slowwave.recall.reader import Reader
 from slowwave.schemas.requests import ForgetRequest
 from slowwave.schemas.results import Done
@@ -31,28 +37,33 @@ def forget(reader: Reader, request: ForgetRequest, *, now: datetime) -> Done:
     note = read_note(request.note)
     with edit_session(reader.home, now=now, reader=reader) as work:
         row = cell_of(work, request.cell_id)
-        gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
-        parted = part(work, gone, _meant(work.store, row, request.only))
+        same = _same(work.store, work.store.by_key("cells", [row["cell_id"]]))
+        parted = part(work, same, _meant(work.store, row, request.only))
+        gone, rest = parted.gone, parted.rest["cell_id"].to_list()
         if request.dry_run:
-            return parted.preview(str(parted.gone["content"][0]))
-        gone, ids = parted.gone, parted.gone["cell_id"].to_list()
-        deleted, stranded = deletion(work.store, gone, note=note, is_whole=not parted.rest.height)
-        plan = joined(stays(parted, note=note), deleted)
+            return parted.preview(gone["content"][0])
+        stranded, plan = _deletion(work.store, parted, note=note)
         said = work.store.by_key("turns", gone["evidence"].explode().drop_nulls(), ["turn_id"])
-        changed, notes = commit_edit(work, plan)
+        changed, waits = commit_edit(work, plan)
+        notes = parted.notes()
+        if stranded:
+            notes.append(
+                f"it had taken the place of {', '.join(stranded)}: that stays retired, and `slowwave confirm ID` "
+                "believes it again"
+            )
+        if said.height:
+            notes.append(
+                "what was said stays in the record, for a search at `evidence`: "
+                f"`slowwave erase {row['cell_id']}` takes it, too"
+            )
         return Done(
-            cell_id=ids[0],
-            content=str(gone["content"][0]),
-            replaced=ids[1:],
+            cell_id=row["cell_id"],
+            content=gone["content"][0],
+            replaced=gone["cell_id"].to_list()[1:],
             changed=changed,
-            rest=parted.rest["cell_id"].to_list(),
+            rest=rest,
             left_out=parted.left_out,
-            notes=[
-                *parted.notes(),
-                *_stranded(stranded),
-                *([_words_stay(ids[0])] if said.height else []),
-                *notes,
-            ],
+            notes=[*notes, *waits],
         )
 
 
@@ -72,78 +83,42 @@ def _meant(store: Store, row: Row, only: str) -> set[str]:
     return meant
 
 
-def deletion(
-    store: Store, gone: pl.DataFrame, *, note: str, is_whole: bool = True
-) -> tuple[EventRows, list[str]]:
-    """Events by which memories (rows of `cells`) leave for good, with what was written from them.
+def _deletion(store: Store, parted: Parted, *, note: str) -> tuple[list[str], EventRows]:
+    """The memories that nothing follows any more, and the events by which memories leave for good.
 
-    Where only parts of raw talk go (`is_whole` is False), a model may still read the rest. Returns them with the ids of
-    the memories that nothing holds the place of any more.
+    What was written from them leaves as well. Where only parts of raw talk go, a model may still read the rest.
     """
-    ids = gone["cell_id"].to_list()
-    raw = gone.filter(pl.lit(is_whole) & (pl.col("prompt_version") == RAW_PROMPT)).drop_nulls("chunk_id")
-    gated = rows_of(
-        "chunk.gated",
-        [{"chunk_id": chunk, "is_worth": False, "reason": WHY} for chunk in raw["chunk_id"].unique().sort()],
-    )
-    chains = chains_of(store, ids)
-    bridges = chains.without(ids)
-    bridged = bridging(chains, bridges, ids, why=WHY)
-    dead = gone.select(
-        "cell_id", "content_hash", *OWNER, "content", "evidence", note=pl.lit(note or None, dtype=pl.String)
-    )
-    plan = joined(
-        {"cell.deleted": dead, "chunk.gated": gated},
-        bridged,
-        _written_from(store, gone),
-        {"contradiction.resolved": settled_by(store, ids, why=note or WHY)},
-    )
-    return plan, bridges.stranded
-
-
-def _written_from(store: Store, gone: pl.DataFrame) -> EventRows:
-    """Events that remove texts written from memories that go, and flag other memories that rest on them."""
+    gone, ids = parted.gone, parted.gone["cell_id"].to_list()
+    unread = gone.filter(pl.lit(parted.rest.is_empty()) & (pl.col("prompt_version") == RAW_PROMPT))
+    chunks = unread.select("chunk_id").drop_nulls().unique().sort("chunk_id")
+    made_by = dict.fromkeys(("prompt_version", "model"), pl.lit(None, dtype=pl.String))
+    bridges, bridged = chains_of(store, ids).without(ids, why=WHY)
     follows = cascade(store, gone, why="was deleted by a person")
-    topics, entities = follows.pop("topic.flagged"), follows.pop("entity.flagged")
-    follows.pop("core.demoted")  # what is deleted leaves core memory with its row
-    return {
-        "topic.unsummarized": unsummarized(store, topics["topic_id"], gone=gone, why=WHY),
-        "entity.unsummarized": entities,
-        **without_tellings(store, follows["cell.flagged"]),
-    }
-
-
-def _words_stay(cell_id: str) -> str:
-    """A note on the messages that the deleted memory came from."""
-    return f"what was said stays in the record, for a search at `evidence`: `slowwave erase {cell_id}` takes it, too"
-
-
-def _stranded(cell_ids: list[str]) -> list[str]:
-    """A note on the memories that the deleted one had replaced."""
-    if not cell_ids:
-        return []
-    which = ", ".join(cell_ids)
-    return [
-        f"it had taken the place of {which}: that stays retired, and `slowwave confirm ID` believes it again"
-    ]
-
-
-def unsummarized(store: Store, topic_ids: pl.Series, *, gone: pl.DataFrame, why: str) -> pl.DataFrame:
-    """Rows of `topic.unsummarized` for topics whose summary may speak of memories that go.
-
-    Until the next summary such a topic answers by its memories alone.
-    """
-    topics = store.by_key("topics", topic_ids, ["topic_id", "summary"]).drop_nulls("summary")
-    live = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
-    cells = store.rows("cells", ["cell_id", "topic_id"], live)
-    left = cells.filter(~pl.col("cell_id").is_in(gone["cell_id"].implode())).sort("cell_id")
-    by_topic = left.group_by("topic_id").agg(cell_ids=pl.col("cell_id"))
-    return (
-        topics.select("topic_id")
-        .join(by_topic, on="topic_id", how="left")
-        .with_columns(pl.col("cell_ids").fill_null([]), reason=pl.lit(why))
-        .sort("topic_id")
+    topics = store.by_key("topics", follows["topic.flagged"]["topic_id"], ["topic_id", "summary"])
+    summaries = topics.drop_nulls("summary")
+    # a line of core memory leaves with the row of what is deleted
+    plan = joined(
+        stays(parted, note=note),
+        {
+            "cell.deleted": gone.select(
+                "cell_id",
+                "content_hash",
+                *OWNER,
+                "content",
+                "evidence",
+                note=pl.lit(note or None, dtype=pl.String),
+            ),
+            "chunk.gated": chunks.with_columns(is_worth=pl.lit(value=False), reason=pl.lit(WHY), **made_by),
+        },
+        bridged,
+        {
+            "topic.unsummarized": unsummarized(store, summaries, gone=ids, why=WHY),
+            "entity.unsummarized": follows["entity.flagged"],
+            **without_tellings(store, follows["cell.flagged"]),
+            "contradiction.resolved": settled_by(store, ids, why=note or WHY),
+        },
     )
+    return bridges.stranded, plan
 
 
 def _same(store: Store, cell: pl.DataFrame) -> pl.DataFrame:

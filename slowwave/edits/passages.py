@@ -11,8 +11,9 @@ from functools import partial
 
 import polars as pl
 
+from slowwave.edits.consequences import protection
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import EventRows, rows_of
+from slowwave.journal.catalogue import EventRows
 from slowwave.journal.new_cells import cells_of
 from slowwave.language.units import Spoken, Unit, joined_units, says_something, statements_on, units_of
 from slowwave.schemas.choices import EPISODE
@@ -111,17 +112,17 @@ def edited(store: Store, row: Row, text: str) -> tuple[str, set[str]] | None:
     return "\n".join(new), {text for text in gone if not any(text in line for line in kept)}
 
 
-def part(work: Workspace, cells: pl.DataFrame, meant: Collection[str], *, has_windows: bool = True) -> Parted:
+def part(work: Workspace, cells: pl.DataFrame, meant: Collection[str]) -> Parted:
     """Part memories (rows of `cells`) by the statements of raw talk that are meant; without any they go whole.
 
-    With `has_windows` other passages of their conversations that hold one of the statements are parted with them.
+    Other passages of their conversations that hold one of the statements are parted with them.
     """
     first = cells.row(0, named=True)
     if not meant:
         every = [one.text for one in statements_of(work.store, first)] if is_passage(first) else []
         telling = [text for text in every if says_something(text)]
         return Parted(cells, cells, cells.clear(), telling if len(telling) > 1 else [])
-    passages = pl.concat([cells, _beside(work.store, cells, meant)]) if has_windows else cells
+    passages = pl.concat([cells, _beside(work.store, cells, meant)])
     gone, rest = list[dict[str, object]](), [cells.clear()]
     for row in passages.iter_rows(named=True):
         told = statements_of(work.store, row)
@@ -137,9 +138,8 @@ def part(work: Workspace, cells: pl.DataFrame, meant: Collection[str], *, has_wi
 def stays(parted: Parted, *, note: str) -> EventRows:
     """Events by which what is left of passages is a memory, protected like the passage that a person confirmed."""
     is_sure = parted.passages["protected"].any() and parted.rest.height > 0
-    sure = [{"cell_id": key, "confidence": 1.0, "note": note or None} for key in parted.rest["cell_id"]]
-    protected = rows_of("cell.protected", sure) if is_sure else parted.rest.clear()
-    return {"cell.extracted": parted.rest, "cell.protected": protected}
+    sure = protection(parted.rest["cell_id"] if is_sure else [], note)
+    return {"cell.extracted": parted.rest, "cell.protected": sure}
 
 
 # Inside

@@ -1,5 +1,6 @@
 """`remember`: a person states something, and it is kept verbatim."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 import polars as pl
@@ -21,6 +22,25 @@ from slowwave.schemas.tables import REMEMBERED
 from slowwave.store import Store, col, lit, owned_in
 
 
+@dataclass(frozen=True)
+class Stated:
+    """A statement on its way into the journal: the id of its memory, and events by kind.
+
+    `plan` is empty where the same text was remembered in that session already. `back` are the tombstones that it lifts
+    (rows of `cell.readmitted`).
+    """
+
+    cell_id: str
+    plan: EventRows
+    back: pl.DataFrame
+
+    def notes(self, said: Statement) -> list[str]:
+        """Sentences on what was redacted, one a kind, and on a deletion that it ended."""
+        redacted = [f"{count} {kind} redacted" for kind, count in sorted(said.redacted.items())]
+        lifted = self.plan and self.back.height
+        return [*redacted, *(["this had been deleted, and is remembered again"] if lifted else [])]
+
+
 def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now: datetime) -> Remembered:
     """Record a person's statement, as `Memory.remember` says."""
     said = read_statement(
@@ -30,30 +50,25 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
         value=request.value,
         entities=request.entities,
     )
-    home, digest, store = reader.home, content_hash(said.content), reader.current()
-    back = readmission(home, store, digest, origin=request.origin)
-    session_id, is_known = session_of(home, store, digest, now, origin=request.origin)
-    cell_id = cell_id_of(home.owner, session_id, digest)
-    if is_known:
-        note = "this was remembered today already; nothing was added"
-        return Remembered(cell_id=cell_id, is_searchable=True, notes=(note,))
-    plan = said_plan(
+    home = reader.home
+    stated = state(
         home,
+        reader.current(),
         said,
-        session_id=session_id,
         cell_type=request.cell_type,
         salience=request.salience,
         now=now,
         origin=request.origin,
     )
-    plan |= {"cell.readmitted": back}
+    if not stated.plan:
+        note = "this was remembered today already; nothing was added"
+        return Remembered(cell_id=stated.cell_id, is_searchable=True, notes=(note,))
     keep_fresh(home, now=now)
-    segment = home.journal.commit(encode_plan(plan), now=now)
+    segment = home.journal.commit(encode_plan(stated.plan), now=now)
     assert segment is not None  # a statement is two events
     # what was deleted is shown only once its tombstone is gone
-    is_found, waits = (
-        folding.show(segment.segment_id) if folding.has_time and back.is_empty() else (False, "")
-    )
+    is_shown_at_once = folding.has_time and stated.back.is_empty()
+    is_found, waits = folding.show(segment.segment_id) if is_shown_at_once else (False, "")
     if not is_found:
         patience = home.settings.edits.lock_seconds
         folded, waits = fold_committed(reader, patience_seconds=patience, now=now)
@@ -61,33 +76,39 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
         if not is_found:
             reader.wait_for(segment.segment_id)
             folding.soon()
-    notes = (*redacted(said), *remembered_again(back), *([waits] if waits else []))
-    return Remembered(cell_id=cell_id, is_searchable=is_found, notes=notes)
+    notes = (*stated.notes(said), *([waits] if waits else []))
+    return Remembered(cell_id=stated.cell_id, is_searchable=is_found, notes=notes)
 
 
-def said_plan(
+def state(
     home: Home,
+    store: Store | None,
     said: Statement,
     *,
-    session_id: str,
     cell_type: CellType,
     salience: float,
     now: datetime,
-    origin: SaidBy = "user",
-) -> EventRows:
-    """The turn and the memory of a statement, as rows by event kind.
+    origin: SaidBy,
+) -> Stated:
+    """Plan the turn and the memory of a statement; a person who says what was deleted ends the deletion.
 
     Raises:
-        InputError: its value has a number that its text does not say; the value is what decides against others.
+        InputError: its value has a number that its text does not say (the value is what decides against others), or
+            an assistant says what a person deleted or erased.
     """
-    told = pl.DataFrame({"text": [said.content, said.value or ""]}).select(numbers=numbers(pl.col("text")))
-    unsaid = sorted(set(told["numbers"][1]) - set(told["numbers"][0]))
-    if unsaid:
+    _refuse_unsaid_numbers(said)
+    digest = content_hash(said.content)
+    back = _tombstones(home, store, digest)
+    if back.height and origin != "user":
         raise InputError(
-            f"the text does not say {', '.join(unsaid)} of the value {said.value!r}: mend one of them"
+            "a person deleted this memory, and what is deleted stays out: say what holds instead"
         )
+    session_id, is_known = _session_of(home, store, digest, now, origin=origin)
+    cell_id = cell_id_of(home.owner, session_id, digest)
+    if is_known:
+        return Stated(cell_id, {}, back)
     decay = home.settings.decay
-    return statement_rows(
+    rows = statement_rows(
         said,
         owner=home.owner,
         session_id=session_id,
@@ -97,46 +118,35 @@ def said_plan(
         decay_rate=decay.rates.get(cell_type, decay.default_rate),
         origin=origin,
     )
+    return Stated(cell_id, rows | {"cell.readmitted": back}, back)
 
 
-def redacted(said: Statement) -> list[str]:
-    """Notes on what was redacted from a statement, one a kind."""
-    return [f"{count} {kind} redacted" for kind, count in sorted(said.redacted.items())]
+def _refuse_unsaid_numbers(said: Statement) -> None:
+    texts = pl.DataFrame({"text": [said.content, said.value or ""]})
+    in_text, in_value = texts.select(numbers(pl.col("text"))).to_series()
+    if unsaid := sorted(set(in_value) - set(in_text)):
+        raise InputError(
+            f"the text does not say {', '.join(unsaid)} of the value {said.value!r}: mend one of them"
+        )
 
 
-def readmission(home: Home, store: Store | None, digest: str, *, origin: SaidBy = "user") -> pl.DataFrame:
-    """Rows of `cell.readmitted`: tombstones of a text that a person says again, which ends the deletion.
-
-    Raises:
-        InputError: an assistant says it, and it was deleted or erased.
-    """
-    nothing = rows_of("cell.readmitted", [])
+def _tombstones(home: Home, store: Store | None, digest: str) -> pl.DataFrame:
+    """Tombstones of a text, deleted or erased, as rows of `cell.readmitted`."""
     if store is None:
-        return nothing
+        return rows_of("cell.readmitted", [])
     owner = home.settings.owner
     mine = owned_in(owner, owner.project_id) & (col("scope") == lit(owner.scope))
     same = col("content_hash").isin([digest, *digests(home.root, [digest])])
-    dead = store.rows("tombstones", nothing.columns, mine & same)
-    if dead.height and origin != "user":
-        raise InputError(
-            "a person deleted this memory, and what is deleted stays out: say what holds instead"
-        )
-    return dead.sort("cell_id")
+    return store.rows("tombstones", ["cell_id"], mine & same).sort("cell_id")
 
 
-def remembered_again(back: pl.DataFrame) -> list[str]:
-    """A note where a statement ended a deletion (rows of `cell.readmitted`)."""
-    return ["this had been deleted, and is remembered again"] if back.height else []
-
-
-def session_of(
-    home: Home, store: Store | None, digest: str, moment: datetime, *, origin: SaidBy = "user"
+def _session_of(
+    home: Home, store: Store | None, digest: str, moment: datetime, *, origin: SaidBy
 ) -> tuple[str, bool]:
     """The session of a text said now, and whether it is remembered there already.
 
     The statements of a day form one session; one repeated after it was retired that day, or its turn erased, has its
-    own. What an
-    assistant says stands in sessions of its own, so that a person may still say the same that day.
+    own. Assistants have sessions of their own, so that a person may still say the same that day.
     """
     kind = REMEMBERED if origin == "user" else f"{REMEMBERED}-{origin}"
     day = f"{kind}-{moment:%Y-%m-%d}"

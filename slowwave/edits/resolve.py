@@ -1,39 +1,35 @@
 """The contradictions queue: list them, resolve one, undo a resolution."""
 
+from dataclasses import replace
 from datetime import datetime
-from typing import cast
 
 import polars as pl
 
-from slowwave.edits.assistants_word import proposed_since
+from slowwave.edits.confirm import proposed_since
 from slowwave.edits.consequences import (
     cascade,
+    chains_of,
+    displaced,
+    displacement,
     joined,
     judged,
-    settled_by,
     standing_again,
-    succession,
-    with_rivals,
 )
-from slowwave.edits.correct import known_names, protected_statement, taken_over
-from slowwave.edits.passages import meant_by, part, stays
+from slowwave.edits.correct import replacement, statement_of
+from slowwave.edits.passages import Parted, meant_by, part, stays
 from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
 from slowwave.home.workspace import Workspace
-from slowwave.ingest.statements import read_note, read_statement
+from slowwave.ingest.statements import read_note
 from slowwave.journal.catalogue import EventRows, rows_of
-from slowwave.journal.lookup import journaled
-from slowwave.lifecycle.values import ATTRIBUTE
 from slowwave.recall.reader import Reader
-from slowwave.schemas.choices import Resolution
 from slowwave.schemas.moments import first_of, latest_of
-from slowwave.schemas.requests import ResolveRequest
+from slowwave.schemas.requests import CorrectRequest, ResolveRequest
 from slowwave.schemas.results import Dispute, Resolved, Side
-from slowwave.store import Store, owned_by
+from slowwave.store import Row, Store, owned_by
 from slowwave.trust.origins import is_passage
 
-RESOLVED = "contradiction.resolved"
 WHY = "a person resolved the contradiction"
 TAKEN_BACK = "a person took the resolution back"
 
@@ -60,37 +56,34 @@ def resolve(reader: Reader, request: ResolveRequest, *, now: datetime) -> Resolv
     resolution, note = request.resolution, read_note(request.note)
     with edit_session(reader.home, now=now, reader=reader) as work:
         row = _row(work, request.contradiction_id)
+        named = row["contradiction_id"]
         if row["status"] == "resolved" and row["resolution"] == resolution != "merged":
             note = "this was resolved so already; nothing was changed"
-            return Resolved(
-                contradiction_id=str(row["contradiction_id"]), resolution=resolution, notes=[note]
-            )
+            return Resolved(contradiction_id=named, resolution=resolution, notes=[note])
         if row["status"] == "resolved":
             raise InputError(
-                f"contradiction {row['contradiction_id']} is resolved already ({row['resolution']}); "
+                f"contradiction {named} is resolved already ({row['resolution']}); "
                 "undo it first to decide otherwise"
             )
         cells = _both_living(work, row)
-        winner_id, losers, plan = _decided(work, cells, row, resolution, text=request.text, note=note)
-        before = work.store.by_key("cells", [winner_id], ["cell_id", "supersedes", "summary"])
-        former = before.row(0, named=True) if before.height else {}
+        if resolution == "both_valid":
+            winner_id = None
+            older = cells.filter(cell_id=row["cell_a"]).with_columns(superseded_by=pl.lit(row["cell_b"]))
+            plan = {"pair.judged": judged(older, effect="none", why=note or WHY)}
+        else:
+            winner_id, plan = _decided(work, cells, row, request, note=note)
         settled = {
-            "contradiction_id": row["contradiction_id"],
+            "contradiction_id": named,
             "resolution": resolution,
             "resolution_note": note or None,
-            "winner_id": winner_id or None,
-            "former_supersedes": former.get("supersedes"),
-            "former_summary": former.get("summary"),
+            "winner_id": winner_id,
         }
-        others = settled_by(work.store, losers, why=WHY)
-        ended = others.filter(pl.col("contradiction_id") != row["contradiction_id"])
-        plan = joined({RESOLVED: rows_of(RESOLVED, [settled])}, plan, {RESOLVED: ended})
-        changed, notes = commit_edit(work, plan)
+        changed, notes = commit_edit(work, _with_settled(plan, settled))
         return Resolved(
-            contradiction_id=str(row["contradiction_id"]),
+            contradiction_id=named,
             resolution=resolution,
-            winner_id=winner_id or None,
-            superseded=losers,
+            winner_id=winner_id,
+            superseded=displaced(plan),
             changed=changed,
             notes=notes,
         )
@@ -100,152 +93,110 @@ def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Resolved:
     """Takes a resolution back: the contradiction is open again, and both memories stand as before."""
     with edit_session(reader.home, now=now, reader=reader) as work:
         row = _row(work, contradiction_id)
+        named = row["contradiction_id"]
         if row["status"] != "resolved":
-            raise InputError(f"contradiction {row['contradiction_id']} is open: there is nothing to undo")
-        settled = _last_resolution(work, str(row["contradiction_id"]))
-        ids = [str(row["cell_a"]), str(row["cell_b"])]
-        cells = work.store.by_key("cells", ids)
-        winner_id = cast("str | None", settled["winner_id"])
-        plan: EventRows = {
-            "contradiction.reopened": rows_of(
-                "contradiction.reopened", [{"contradiction_id": row["contradiction_id"]}]
-            )
-        }
-        restored: list[str] = []
+            raise InputError(f"contradiction {named} is open: there is nothing to undo")
+        plan = {"contradiction.reopened": rows_of("contradiction.reopened", [{"contradiction_id": named}])}
+        restored = list[str]()
         if row["resolution"] == "both_valid":
             _both_living(work, row)
         else:
-            losers = cells.filter(pl.col("cell_id") != winner_id)
-            _refuse_changed(work.store, losers, ids, winner_id)
-            losers = pl.concat([losers, _rivals_of_then(work.store, row, winner_id)])
+            winner, losers = _as_left(work.store, row)
             restored = losers["cell_id"].sort().to_list()
-            plan = joined(plan, _standing_again(work, losers, str(winner_id), settled, ids))
+            plan = joined(plan, _standing_again(work, row, winner, losers))
         changed, notes = commit_edit(work, plan)
         return Resolved(
-            contradiction_id=str(row["contradiction_id"]),
-            resolution=None,
-            restored=restored,
-            changed=changed,
-            notes=notes,
+            contradiction_id=named, resolution=None, restored=restored, changed=changed, notes=notes
         )
 
 
 def _decided(
-    work: Workspace,
-    cells: pl.DataFrame,
-    row: dict[str, object],
-    resolution: Resolution,
-    *,
-    text: str,
-    note: str,
-) -> tuple[str, list[str], EventRows]:
-    """The winner ("" for none), the losers, and the events that say so."""
-    older = cells.filter(pl.col("cell_id") == row["cell_a"])
-    newer = cells.filter(pl.col("cell_id") == row["cell_b"])
-    if resolution == "both_valid":
-        return "", [], {"pair.judged": judged(str(row["cell_b"]), older, effect="none", why=note or WHY)}
-    if resolution == "merged":
+    work: Workspace, cells: pl.DataFrame, row: Row, request: ResolveRequest, *, note: str
+) -> tuple[str, EventRows]:
+    """The winner, and the events that say so."""
+    older, newer = (cells.filter(cell_id=row[side]) for side in ("cell_a", "cell_b"))
+    made: EventRows = {}
+    if request.resolution == "merged":
         like = newer.row(0, named=True)
-        known = taken_over(like, text)
-        said = read_statement(
-            text,
-            subject=known["subject"],
-            attribute=known["attribute"],
-            value=None,
-            entities=known_names(like, text),
-        )
+        said = statement_of(like, CorrectRequest(cell_id=like["cell_id"], text=request.text))
         since = latest_of(cells.select(first_of(pl.col("valid_from"))).item())
-        made, winner, _ = protected_statement(work, said, like=like, valid_from=since, note=note)
+        merged = replacement(work, replace(said, value=None), like=like, since=since, note=note)
+        made, winner = merged.plan, merged.cell
         losers = cells.filter(pl.col("cell_id") != winner["cell_id"][0])
     else:
-        made = {}
-        winner, losers = (older, newer) if resolution == "a_wins" else (newer, older)
-    losers = with_rivals(work.store, winner, losers)
+        winner, losers = (older, newer) if request.resolution == "a_wins" else (newer, older)
+    parted = [_parted(work, loser, winner["content"][0]) for loser in losers.iter_slices(1)]
     plan = joined(
         made,
-        *(_left_of(work, loser, str(winner["content"][0]), note=note) for loser in losers.iter_slices(1)),
-        succession(
+        *(stays(one, note=note) for one in parted),
+        displacement(
             work.store,
             winner,
-            losers,
+            pl.concat([one.passages for one in parted]).unique("cell_id", maintain_order=True),
             why=note or WHY,
+            event="lost a contradiction that a person resolved",
             now=work.clock(),
             since=proposed_since(winner.row(0, named=True)),
         ),
-        cascade(work.store, losers, why="lost a contradiction that a person resolved"),
     )
-    return winner["cell_id"][0], losers["cell_id"].to_list(), plan
+    return winner["cell_id"][0], plan
 
 
-def _left_of(work: Workspace, loser: pl.DataFrame, text: str, *, note: str) -> EventRows:
-    """Events by which raw talk that lost against a text leaves what else was said there."""
+def _with_settled(plan: EventRows, settled: Row) -> EventRows:
+    """The plan with this contradiction settled first, and each other one of the losers once."""
+    kind = "contradiction.resolved"
+    mine = rows_of(kind, [settled])
+    others = plan.pop(kind, mine.clear())
+    return joined({kind: mine}, plan, {kind: others.join(mine, on="contradiction_id", how="anti")})
+
+
+def _parted(work: Workspace, loser: pl.DataFrame, text: str) -> Parted:
+    """Part a loser (one row of `cells`) by what is about a text; what is not raw talk goes whole."""
     row = loser.row(0, named=True)
-    meant = meant_by(work.store, row, text) if is_passage(row) else set[str]()
-    return stays(part(work, loser, meant, has_windows=False), note=note)
+    return part(work, loser, meant_by(work.store, row, text) if is_passage(row) else ())
 
 
-def _standing_again(
-    work: Workspace, losers: pl.DataFrame, winner_id: str, settled: dict[str, object], ids: list[str]
-) -> EventRows:
-    """Events that put both sides back; what `merged` wrote makes way."""
+def _as_left(store: Store, row: Row) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The winner of a resolution, and the memories that made way with it (rows of `cells`), as it left them.
+
+    Raises:
+        InputError: one of them was changed since.
+    """
+    sides = store.by_key("cells", [row["cell_a"], row["cell_b"]])
+    place = {"a_wins": row["cell_a"], "b_wins": row["cell_b"]}
+    named = place.get(row["resolution"]) or next(iter(sides["superseded_by"].drop_nulls()), None)
+    winner = store.by_key("cells", [named or ""])
+    losers = store.having("cells", "superseded_by", [named or ""])
+    losers = losers.filter(pl.col("superseded_at") == row["resolved_at"])
+    missing = {row["cell_a"], row["cell_b"]} - {named, *losers["cell_id"]}
+    if missing:
+        raise InputError(
+            f"memory {min(missing)} was changed by another edit since, or is gone, so this cannot be undone"
+        )
+    if winner.is_empty() or winner["status"][0] == "superseded":
+        by = "" if winner.is_empty() else f" by {winner['superseded_by'][0]}"
+        raise InputError(f"memory {named} was replaced since{by}, so this cannot be undone")
+    return winner, losers
+
+
+def _standing_again(work: Workspace, row: Row, winner: pl.DataFrame, losers: pl.DataFrame) -> EventRows:
+    """Events that restore what made way; what `merged` wrote is retired."""
+    winner_id, ids = winner["cell_id"][0], losers["cell_id"]
     plan = {
-        "cell.restored": standing_again(work.home.journal, losers["cell_id"]),
-        "pair.judged": judged(winner_id, losers, effect="none", why=TAKEN_BACK),
+        "cell.restored": standing_again(work.home.journal, ids),
+        "pair.judged": judged(losers, effect="none", why=TAKEN_BACK),
+        "cell.succeeded": chains_of(work.store, [winner_id]).restored(ids, winner_id),
     }
-    if winner_id in ids:
-        made_by = work.store.by_key("cells", [winner_id], ["cell_id", "prompt_version", "model"]).row(
-            0, named=True
-        )
-        named = {"supersedes": settled["former_supersedes"], **made_by}
-        plan["cell.succeeded"] = rows_of("cell.succeeded", [{**named, "summary": settled["former_summary"]}])
-        gone = losers
-    else:
-        plan["cell.retired"] = rows_of(
-            "cell.retired", [{"cell_id": winner_id, "superseded_at": work.clock()}]
-        )
-        plan["cell.succeeded"] = rows_of("cell.succeeded", [{"cell_id": winner_id}])
-        gone = work.store.by_key("cells", [winner_id])
+    gone = losers
+    if winner_id not in (row["cell_a"], row["cell_b"]):
+        retired = {"cell_id": winner_id, "superseded_at": work.clock()}
+        plan["cell.retired"] = rows_of("cell.retired", [retired])
+        gone = winner
     return joined(plan, cascade(work.store, gone, why="was part of a resolution that a person took back"))
 
 
-def _rivals_of_then(store: Store, row: dict[str, object], winner_id: str | None) -> pl.DataFrame:
-    """The other values of the property that made way with the losing side."""
-    gone = store.having("cells", "superseded_by", [winner_id or ""])
-    is_side = pl.col("cell_id").is_in([row["cell_a"], row["cell_b"]])
-    is_of_property = pl.all_horizontal(
-        pl.col(*ATTRIBUTE).is_not_null()
-    )  # others may be retired at the same moment
-    return gone.filter((pl.col("superseded_at") == row["resolved_at"]) & is_of_property & ~is_side)
-
-
-def _refuse_changed(store: Store, losers: pl.DataFrame, ids: list[str], winner_id: str | None) -> None:
-    """Only what still stands as the resolution left it can be taken back."""
-    for side in ids:
-        if side != winner_id and side not in losers["cell_id"]:
-            raise InputError(f"memory {side} is no longer there, so this cannot be undone")
-    for cell_id, by in losers.select("cell_id", "superseded_by").iter_rows():
-        if by != winner_id:
-            raise InputError(
-                f"memory {cell_id} was not retired by this resolution but by another edit, so this cannot be undone"
-            )
-    winner = store.by_key("cells", [winner_id or ""], ["cell_id", "status", "superseded_by"])
-    if winner.is_empty() or winner["status"][0] == "superseded":
-        by = "" if winner.is_empty() else f" by {winner['superseded_by'][0]}"
-        raise InputError(f"memory {winner_id} was replaced since{by}, so this cannot be undone")
-
-
-def _last_resolution(work: Workspace, contradiction_id: str) -> dict[str, object]:
-    rows = journaled(work.home.journal, [contradiction_id], RESOLVED)
-    found = rows.filter(pl.col("contradiction_id") == contradiction_id)
-    if found.is_empty():
-        raise InputError(
-            f"contradiction {contradiction_id} was not resolved by a person in this home: there is nothing to undo"
-        )
-    return found.row(-1, named=True)
-
-
-def _both_living(work: Workspace, row: dict[str, object]) -> pl.DataFrame:
-    cells = work.store.by_key("cells", [str(row["cell_a"]), str(row["cell_b"])])
+def _both_living(work: Workspace, row: Row) -> pl.DataFrame:
+    cells = work.store.by_key("cells", [row["cell_a"], row["cell_b"]])
     living = cells.filter(pl.col("status") != "superseded")
     if living.height < 2:  # noqa: PLR2004 - both sides
         raise InputError(
@@ -256,7 +207,7 @@ def _both_living(work: Workspace, row: dict[str, object]) -> pl.DataFrame:
     return cells
 
 
-def _row(work: Workspace, contradiction_id: str) -> dict[str, object]:
+def _row(work: Workspace, contradiction_id: str) -> Row:
     """The contradiction that an id stands for, cut or whole."""
     (whole,) = whole_ids(
         work.store,
@@ -274,12 +225,10 @@ def _sides(store: Store, cell_ids: list[str]) -> dict[str, Side]:
     return {row["cell_id"]: Side(**row) for row in cells.iter_rows(named=True)}
 
 
-def _dispute(row: dict[str, object], sides: dict[str, Side]) -> Dispute:
+def _dispute(row: Row, sides: dict[str, Side]) -> Dispute:
     names = [name for name in Dispute.model_fields if name not in ("a", "b")]
     return Dispute(
-        **{name: row[name] for name in names},
-        a=sides.get(str(row["cell_a"])),
-        b=sides.get(str(row["cell_b"])),
+        **{name: row[name] for name in names}, a=sides.get(row["cell_a"]), b=sides.get(row["cell_b"])
     )
 
 

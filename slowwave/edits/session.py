@@ -18,6 +18,7 @@ from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import EventRows
 from slowwave.recall.reader import NO_MEMORY, Reader
 from slowwave.recording.folding import embed
+from slowwave.store import Row
 
 
 @contextmanager
@@ -48,7 +49,7 @@ def edit_session(
             yield work
 
 
-def cell_of(work: Workspace, cell_id: str) -> dict[str, object]:
+def cell_of(work: Workspace, cell_id: str) -> Row:
     """The memory that an id stands for, cut or whole, as a row of `cells`.
 
     Raises:

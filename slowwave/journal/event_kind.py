@@ -15,8 +15,6 @@ OF_EVENTS_ALONE: dict[str, Dtype] = {
     "similarity": pl.Float64,
     "cell_ids": pl.List(pl.String),
     "winner_id": pl.String,
-    "former_supersedes": pl.String,
-    "former_summary": pl.String,
     "derivation_id": pl.String,
     "event_id": pl.String,
     "redaction_id": pl.String,

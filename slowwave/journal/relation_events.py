@@ -61,9 +61,10 @@ OF_RELATIONS = (
     ),
     kind_of(
         "contradiction.resolved",
-        "contradiction_id resolution resolution_note winner_id former_supersedes former_summary",
+        "contradiction_id resolution resolution_note winner_id",
         "contradictions resolved",
-        "A person settled a contradiction; the former fields of the winner are what taking it back restores.",
+        "A person settled a contradiction.",
+        added=({},),  # older ones also hold fields of the winner that an undo works out today
         is_raw=True,
     ),
     kind_of(

@@ -14,8 +14,7 @@ decides is in `erase.py` and `redact.py`; nothing here knows why an event change
 import shutil
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -69,16 +68,21 @@ class Plan(BaseModel):
 
     @property
     @abstractmethod
+    def masker(self) -> Masker:
+        """Mask the texts wherever they occur."""
+
+    @property
     def maskers(self) -> tuple[Masker, ...]:
         """Find the events that quote a text."""
+        return (self.masker,)
+
+    def masked(self, line: str) -> str:
+        """A line of a log without what goes."""
+        return self.masker.mask(line)[0]
 
     @abstractmethod
     def changes(self) -> Change:
         """Change the events of one segment, one after the other, in their order."""
-
-    @abstractmethod
-    def masked(self, line: str) -> str:
-        """A line of a log without what goes."""
 
     def repair(self, work: Workspace) -> None:
         """Set right in the new generation what the rewritten events leave behind."""
@@ -120,7 +124,7 @@ def run(work: Workspace, plan: Plan) -> Rewritten:
     commit_names(work, plan)
     counts = rewrite_journal(home.journal, plan)
     renew(work, plan)
-    counts |= clean(work, plan.gone, plan.texts, plan.masked)
+    counts |= clean(work, plan.texts, plan.masked)
     remove_drafts(path)
     remaining = prove(work, plan)
     path.unlink(missing_ok=True)
@@ -169,24 +173,16 @@ def lines_after(lines: Sequence[str], plan: Plan) -> list[str | None]:
 
 
 def renew(work: Workspace, plan: Plan) -> None:
-    """Make the store anew from the journal, with the plan's repairs, and remove every other generation."""
-    with new_generation(work) as renewed:
-        plan.repair(renewed)
+    """Make the store anew from the journal, with the plan's repairs and the vectors of texts that stayed.
 
-
-@contextmanager
-def new_generation(work: Workspace) -> Iterator[Workspace]:
-    """A workspace over a new generation, folded from the journal, with the vectors of texts that stayed.
-
-    When the block ends, missing vectors are computed, readers are switched to it, and every other generation goes;
-    `work.store` is the new one then. Cut off, the living generation stays.
+    Readers are switched to it at the end, and every other generation goes. Cut off, the living generation stays.
     """
     living = work.store
     with filling(create_beside(living)) as fresh:
         renewed = replace(work, store=fresh)
         renewed.apply_all()
         take_over_vectors(living, fresh)
-        yield renewed
+        plan.repair(renewed)
         embed(renewed)
         fresh.make_current()
     for folder in fresh.root.glob("g-*"):

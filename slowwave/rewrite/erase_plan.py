@@ -1,32 +1,32 @@
 """The plan of an erase: what goes, by ids and texts, and how each kind of event changes with it."""
 
+import json
 from collections.abc import Sequence
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 import polars as pl
-from pydantic import BaseModel
 
-from slowwave.edits.chain_repair import told_anew
+from slowwave.edits.consequences import unsummarized
 from slowwave.home.entities import resolved_names
 from slowwave.home.kept_out import digests
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import rows_of
 from slowwave.rewrite.engine import Change, Plan
 from slowwave.rewrite.transform import WHOLE_TURN, Event, Masker, Payload, own_family, with_texts
 from slowwave.schemas.text_columns import is_reference
-from slowwave.store import col, lit
 
 ERASED = "[erased]"
-"""Stands where a text quoted what was erased."""
+"""Replaces a text that was erased, in what quoted it."""
 
 WHY = "a person erased what it was written from"
 
-LINKS = frozenset({"supersedes", "superseded_by", "former_supersedes"})
+LINKS = frozenset({"supersedes", "superseded_by"})
 """Ids beside what an event is about: the event stays, and no longer names what goes."""
+
+UNREAD = frozenset({"former_supersedes", "former_summary"})
+"""Fields of resolutions by an older version, which nothing reads: they quote a memory and name another."""
 
 KEPT_KINDS = frozenset({"cell.erased", "turn.erased"})
 
@@ -42,16 +42,6 @@ WRITTEN = frozenset({"topic.summarized", "episode.written", "identity.recorded"}
 """Kinds that were made from the memories and turns that they name, and go with them."""
 
 
-class Place(BaseModel):
-    """New place of a memory in its chain, as `cell.superseded` says it, or `cell.merged` without the last two."""
-
-    cell_id: str
-    superseded_by: str
-    superseded_at: datetime | None = None
-    valid_until: datetime | None = None
-    verdict: str | None = None
-
-
 class ErasePlan(Plan):
     """Ids and texts of everything that an erase removes or touches.
 
@@ -59,8 +49,9 @@ class ErasePlan(Plan):
     `topic_ids` lost some of their memories. `cut_ids` are memories whose timeline names erased ones, and chunks that
     hold more than erased turns. `waiting_chunk_ids` gave memories that rest on more than erased turns: they are
     extracted again. Episodes in `episode_ids` are written anew; entities in `entity_ids`, of `families`, are resolved
-    anew. `superseded`, `merged`, `stranded` and `successors` are the `Bridges` of the chains. `short_count` texts are
-    too short to be searched for. `is_text` says that a text was named: it is masked wherever it stands.
+    anew. Memories in `retired` had been retired by an erased one; nothing follows those in `stranded` any more. `links`
+    are the events (`kind`, `payload`) that mend the chains. `short_count` texts are too short to be searched for.
+    `is_text` says that a text was named: it is masked wherever it occurs.
     """
 
     turns: Sequence[dict[str, str]] = ()
@@ -75,10 +66,9 @@ class ErasePlan(Plan):
     episode_ids: Sequence[str] = ()
     entity_ids: Sequence[str] = ()
     families: Sequence[str] = ()
-    superseded: Sequence[Place] = ()
-    merged: Sequence[Place] = ()
+    retired: Sequence[str] = ()
     stranded: Sequence[str] = ()
-    successors: Sequence[str] = ()
+    links: Sequence[tuple[str, str]] = ()
 
     @staticmethod
     def path_in(home: Home) -> Path:
@@ -109,23 +99,9 @@ class ErasePlan(Plan):
         return frozenset({*self.turn_ids, *self.cell_ids})
 
     @cached_property
-    def retired(self) -> frozenset[str]:
-        """Memories that an erased one had retired: nothing of that is kept."""
-        return frozenset({*self.stranded, *(place.cell_id for place in (*self.superseded, *self.merged))})
-
-    @cached_property
     def masker(self) -> Masker:
         """Masks the texts."""
         return Masker(dict.fromkeys(self.texts, ERASED))
-
-    @property
-    def maskers(self) -> tuple[Masker, ...]:
-        """The masker alone."""
-        return (self.masker,)
-
-    def masked(self, line: str) -> str:
-        """A line without the texts."""
-        return self.masker.mask(line)[0]
 
     def changes(self) -> Change:
         """Each event by itself."""
@@ -165,13 +141,12 @@ class ErasePlan(Plan):
 
     def _unnamed(self, payload: Payload) -> Payload:
         """The payload without the ids of what goes."""
-        after = dict(payload)
+        after = {name: value for name, value in payload.items() if name not in UNREAD}
         for name, value in payload.items():
             if is_reference(name) and isinstance(value, list):
                 after[name] = [item for item in value if item not in self.erased]
-        for name in ("supersedes", "former_supersedes"):
-            if after.get(name) in self.erased:
-                after[name] = None
+        if after.get("supersedes") in self.erased:
+            after["supersedes"] = None
         return after
 
     def _cut(self, kind: str, before: Payload, after: Payload) -> None:
@@ -180,8 +155,6 @@ class ErasePlan(Plan):
             after["summary"] = None
         if kind == "cell.imported" and before.get("superseded_by") in self.erased:
             after |= {"status": "active", "superseded_by": None, "superseded_at": None, "valid_until": None}
-        if before.get("winner_id") in self.cut_ids and "former_summary" in after:
-            after["former_summary"] = None
         if before.get("chunk_id") in self.cut_ids:
             after.update({name: None for name in ("reason", "error") if name in after})
         turns = before.get("turn_ids")
@@ -192,31 +165,22 @@ class ErasePlan(Plan):
                 after["last_char"] = WHOLE_TURN
 
     def repair(self, work: Workspace) -> None:
-        """Bridge chains, resolve names anew, and let topics wait for a new summary."""
+        """Mend chains, resolve names anew, and let topics wait for a new summary."""
+        # worked out before the journal was rewritten: a timeline may quote what is masked by now
+        links = [
+            {"kind": kind, "payload": json.dumps(with_texts(kind, json.loads(payload), self.masked))}
+            for kind, payload in self.links
+        ]
+        if links:
+            work.commit(pl.DataFrame(links), now=work.clock())
+        topics = work.store.by_key("topics", self.topic_ids, ["topic_id"])
         work.commit_plan(
-            {
-                kind: rows_of(kind, [place.model_dump() for place in places])
-                for kind, places in (("cell.superseded", self.superseded), ("cell.merged", self.merged))
+            resolved_names(work.store, self.families)
+            | {
+                # such topics answer by their other memories until a new summary
+                "topic.unsummarized": unsummarized(work.store, topics, gone=(), why=WHY),
+                "chunk.released": work.store.by_key("chunks", self.waiting_chunk_ids, ["chunk_id"]),
             }
-            | resolved_names(work.store, self.families)
-        )
-        work.commit_plan({"cell.succeeded": told_anew(work.store, self.successors)})
-        waiting = work.store.by_key("chunks", self.waiting_chunk_ids, ["chunk_id"])
-        work.commit_plan({"topic.unsummarized": self._emptied(work), "chunk.released": waiting})
-
-    def _emptied(self, work: Workspace) -> pl.DataFrame:
-        """Rows of `topic.unsummarized`: topics that lost memories answer by the others until a new summary."""
-        known = work.store.by_key("topics", self.topic_ids, ["topic_id"])
-        live = work.store.rows(
-            "cells",
-            ["cell_id", "topic_id"],
-            col("topic_id").isin(known["topic_id"].to_list()) & (col("status") == lit("active")),
-        )
-        by_topic = live.sort("cell_id").group_by("topic_id").agg(cell_ids=pl.col("cell_id"))
-        return (
-            known.join(by_topic, on="topic_id", how="left")
-            .with_columns(pl.col("cell_ids").fill_null([]), reason=pl.lit(WHY))
-            .sort("topic_id")
         )
 
 

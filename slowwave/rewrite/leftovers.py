@@ -1,10 +1,9 @@
-"""Files beside journal and store that quote what goes: caches, spools, logs, core memory, drafts of killed writers.
+"""Files next to journal and store that quote what goes: caches, spools, logs, core memory, drafts of killed writers.
 
-Prefect's database is none of ours: reports in it hold numbers alone, and the byte scan names it if a text stands there.
+Prefect's database is not ours: reports in it hold numbers alone, and the byte scan names it if a text is in it.
 """
 
-import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -28,25 +27,22 @@ def take_spool(work: Workspace, cell_ids: Collection[str]) -> None:
     spooled.discard()
 
 
-def clean(
-    work: Workspace, ids: Sequence[str], texts: Sequence[str], masked: Callable[[str], str]
-) -> dict[str, int]:
-    """Remove what quotes the texts or names the ids, mask logs line by line, and write core memory anew.
+def clean(work: Workspace, texts: Sequence[str], masked: Callable[[str], str]) -> dict[str, int]:
+    """Empty the caches, remove what quotes the texts, mask logs line by line, and write core memory anew.
 
-    Returns how many of each. The answer cache goes whole: its rows are compressed questions and answers of all kinds.
+    Returns how many of each. Caches go whole: the rows of the answer cache are compressed questions and answers of all
+    kinds, and what conversations were shown is kept by ids that are made from texts.
     """
-    home = work.home
+    root, cache = work.home.root, work.home.cache_path
     return {
-        "answers": _remove(sorted(home.cache_path.parent.glob(f"{home.cache_path.name}*"))),
-        "shown": _remove(_naming(home.root / SHOWN_FOLDER, ids)),
-        "openings kept for a server that sleeps": _remove(
-            sorted((home.root / "cache" / "opening").glob("*"))
-        ),
-        "texts in an editor": _remove(_quoting(home.root / "editing", texts)),
+        "answers": _remove(cache.parent.glob(f"{cache.name}*")),
+        "shown": _remove((root / SHOWN_FOLDER).glob("*")),
+        "openings kept for a server that sleeps": _remove((root / "cache" / "opening").glob("*")),
+        "texts in an editor": _remove_quoting(root / "editing", texts),
         "core file": int(write_core(work)),
-        "run reports": _remove(_quoting(home.root / "server" / "runs", texts)),
-        "drafts": _remove(_quoting(home.root, texts, named=DRAFTS)),
-        "log lines": sum(_mask_log(path, masked) for path in logs_of(home)),
+        "run reports": _remove_quoting(root / "server" / "runs", texts),
+        "drafts": _remove_quoting(root, texts, named=DRAFTS),
+        "log lines": sum(_mask_log(path, masked) for path in logs_of(work.home)),
     }
 
 
@@ -69,25 +65,14 @@ def _mask_log(path: Path, masked: Callable[[str], str]) -> int:
     return changed
 
 
-def _naming(folder: Path, ids: Sequence[str]) -> list[Path]:
-    """Files of conversations that were shown one of these memories."""
-    wanted = set(ids)
-    return [path for path in sorted(folder.glob("*")) if wanted & set(_shown(path))]
+def _remove_quoting(folder: Path, texts: Sequence[str], *, named: str = "*") -> int:
+    """Remove the files below a folder that quote a text."""
+    return _remove(folder / name for name in files_with(folder, texts, named=named))
 
 
-def _shown(path: Path) -> list[str]:
-    try:
-        return list(json.loads(path.read_text(encoding="utf-8"))["shown"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-
-
-def _quoting(folder: Path, texts: Sequence[str], *, named: str = "*") -> list[Path]:
-    """Files below a folder that quote what goes."""
-    return [folder / name for name in files_with(folder, texts, named=named)] if folder.is_dir() else []
-
-
-def _remove(paths: Sequence[Path]) -> int:
-    for path in paths:
+def _remove(paths: Iterable[Path]) -> int:
+    """Remove files, and return how many there were."""
+    found = list(paths)
+    for path in found:
         path.unlink(missing_ok=True)
-    return len(paths)
+    return len(found)

@@ -36,17 +36,16 @@ from slowwave.rewrite.redact_plan import (
     outside_ids,
 )
 from slowwave.rewrite.scope import PROOF_SHORTEST
-from slowwave.rewrite.transform import Event, Payload, quoting, read_line, texts_of
-from slowwave.schemas.moments import DAY_UNKNOWN, UNKNOWN
+from slowwave.rewrite.transform import Event, quoting, read_line, texts_of
 from slowwave.schemas.report import StageReport, several
 
 UNITS = {"journal": "event", "logs": "text", "torn files": "text"}
 """Places of the home, with what is counted there."""
 
-DAYS_SHOWN = 8
+SOURCES_SHOWN = 8
 
 _NO_TEXT = re.compile(r'"\w+_(?:id|ids|hash|at|time|from|until)"\s*:\s*(?:"[^"]*"|\[[^\]]*\])')
-"""An id, a hash or a time in half an event, which is looked at as plain text: an id may look like a secret there."""
+"""An id, a hash or a time in a torn file, which is looked at as plain text: an id may look like a secret there."""
 
 SECRET_SHORTEST = 7
 """Characters from which a secret of letters and digits is masked wherever it is, and not only beside its label."""
@@ -105,7 +104,7 @@ def find_secrets(home: Home) -> Evidence:
     evidence.torn = [
         str(path)
         for path in torn
-        if evidence.note((text for line in _lines_of(path) for text in _texts_of_torn(line)), "torn files")
+        if evidence.note((_NO_TEXT.sub("", line) for line in _lines_of(path)), "torn files")
     ]
     for path in logs_of(home):
         evidence.note(_lines_of(path), "logs")
@@ -154,19 +153,17 @@ def plan_redaction(work: Workspace, evidence: Evidence) -> RedactPlan:
 
 def _changes_of(journal: Journal, plan: RedactPlan, evidence: Evidence) -> list[dict[str, object]]:
     """Fill the plan with what each event of the journal loses; returns the rows of `text.redacted`."""
-    kinds, days, rows = Counter[str](), Counter[str](), list[dict[str, object]]()
-    changed_count = 0
+    sources, rows, changed_count = Counter[str](), list[dict[str, object]](), 0
     for segment_id in journal.segment_ids():
         events = [read_line(line) for line in journal.lines(segment_id) or ()]
         redaction = Redaction(plan)
         for event, is_quoting in zip(events, quoting(events, *plan.maskers), strict=True):
             safe = redaction.after(event, is_quoting)
-            found = redaction.found + Counter(name=_outside_count(event.payload, evidence.outside))
+            values = (value for value in event.payload.values() if isinstance(value, str))
+            found = redaction.found + Counter(name=sum(value in evidence.outside for value in values))
             learn(plan, event, safe, has_lost=bool(found), known_ids=evidence.ids)
-            kinds.update(found)
             changed_count += bool(found)
-            if found:
-                days[_day_of(event, safe)] += found.total()
+            sources[str(safe.get("source_name") or "derived texts")] += found.total()
             rows += [
                 {
                     "event_id": event.event_id, "secret_kind": kind, "secret_count": count, "redaction_id": plan.mark,
@@ -174,21 +171,9 @@ def _changes_of(journal: Journal, plan: RedactPlan, evidence: Evidence) -> list[
                 }
                 for kind, count in sorted(found.items())
             ]  # fmt: skip
-    plan.kinds, plan.days = dict(kinds), dict(days)
+    plan.sources = dict(+sources)
     plan.places |= {"journal": changed_count} if changed_count else {}
     return rows
-
-
-def _outside_count(payload: Payload, outside: dict[str, str]) -> int:
-    return sum(isinstance(value, str) and value in outside for value in payload.values())
-
-
-def _day_of(event: Event, safe: Payload) -> str:
-    """The source and the day of an event, as the report counts them."""
-    day = str(safe.get("event_time") or ULID.from_str(event.event_id.partition(".")[0]).datetime)[:10]
-    return (
-        f"{safe.get('source_name') or 'derived texts'}, {DAY_UNKNOWN if day == str(UNKNOWN.date()) else day}"
-    )
 
 
 def redact_home(work: Workspace, plan: RedactPlan, *, dry_run: bool) -> StageReport:
@@ -217,8 +202,11 @@ def redact_home(work: Workspace, plan: RedactPlan, *, dry_run: bool) -> StageRep
 
 
 def _tell(report: StageReport, plan: RedactPlan) -> None:
-    """Say what was found: by kind, by place, by source and day."""
-    report.counts = {f"secrets of kind {kind}": count for kind, count in sorted(plan.kinds.items())}
+    """Say what was found: by kind, by place, by source."""
+    kinds = Counter[str]()
+    for row in plan.names[REDACTED]:
+        kinds[f"secrets of kind {row['secret_kind']}"] += row["secret_count"]
+    report.counts = dict(sorted(kinds.items()))
     found = [
         f"{place}: {several(plan.places[place], unit)}"
         for place, unit in UNITS.items()
@@ -230,10 +218,10 @@ def _tell(report: StageReport, plan: RedactPlan) -> None:
             f"{several(len(plan.weak), 'plain or short word')} among them: taken out where the surroundings show it "
             "and of what was made from there, and not searched for elsewhere"
         )
-    days = sorted(plan.days.items())
-    report.examples = [f"{place}: {count}" for place, count in days[:DAYS_SHOWN]]
-    if len(days) > DAYS_SHOWN:
-        report.notes.append(f"{len(days) - DAYS_SHOWN} more sources and days")
+    sources = sorted(plan.sources.items())
+    report.examples = [f"{name}: {count}" for name, count in sources[:SOURCES_SHOWN]]
+    if len(sources) > SOURCES_SHOWN:
+        report.notes.append(f"{len(sources) - SOURCES_SHOWN} more sources")
 
 
 def is_known_anywhere(secret: str) -> bool:
@@ -243,15 +231,6 @@ def is_known_anywhere(secret: str) -> bool:
     if len(secret) >= SECRET_SHORTEST and has_letter and has_digit:
         return True
     return len(secret) >= PROOF_SHORTEST and not secret.isalpha()
-
-
-def _texts_of_torn(line: str) -> list[str]:
-    """The texts of a line in a torn file of the journal; where it is no whole event, all of it but ids and times."""
-    try:
-        _, kind, payload = read_line(line)
-        return [text for texts in texts_of(kind, payload).values() for text in texts]
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return [_NO_TEXT.sub("", line)]
 
 
 def _lines_of(path: Path) -> Iterator[str]:

@@ -60,9 +60,8 @@ class RedactPlan(Plan):
     touched: set[str] = set()  # noqa: RUF012
     renamed: dict[str, str] = {}  # noqa: RUF012
     ends: dict[str, int] = {}  # noqa: RUF012
-    kinds: dict[str, int] = {}  # noqa: RUF012
     places: dict[str, int] = {}  # noqa: RUF012
-    days: dict[str, int] = {}  # noqa: RUF012
+    sources: dict[str, int] = {}  # noqa: RUF012
 
     @staticmethod
     def path_in(home: Home) -> Path:

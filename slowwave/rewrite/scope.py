@@ -2,22 +2,24 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
-from slowwave.edits.chain_repair import chains_of
+from slowwave.edits.consequences import chains_of
 from slowwave.edits.session import refuse_foreign
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home.ids import SHORTEST_PREFIX, whole_ids
+from slowwave.home.ids import whole_ids
 from slowwave.home.workspace import Workspace
+from slowwave.journal.catalogue import encode_plan
 from slowwave.journal.lookup import of_kind
 from slowwave.journal.segments import Journal
 from slowwave.lifecycle.walker import walk
 from slowwave.rewrite.byte_scan import files_with
-from slowwave.rewrite.erase_plan import ErasePlan, Place
-from slowwave.rewrite.transform import own_family, spellings, texts_of
+from slowwave.rewrite.erase_plan import WHY, ErasePlan
+from slowwave.rewrite.transform import Payload, own_family, spellings, texts_of
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.tables import KEYS, OWNER, TABLES, frame_schema
 from slowwave.schemas.text_columns import LABELS, ORIGINS, is_reference, text_columns
@@ -28,6 +30,19 @@ ERASE_SHORTEST = 4
 
 PROOF_SHORTEST = 12
 """Characters from which an erased turn or memory is searched for afterwards: short texts occur anywhere."""
+
+
+SAYING = {"turn.recorded": "turn_id", "cell.extracted": "cell_id"}
+"""Kinds of events by which a turn or a memory says a text, with the column of its id."""
+
+
+@dataclass(frozen=True)
+class Quoting:
+    """Payloads of events that quote a text, its spellings there, and ids of the turns and memories that say it."""
+
+    payloads: list[Payload]
+    spelled: set[str]
+    ids: set[str]
 
 
 @dataclass(frozen=True)
@@ -50,60 +65,66 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
     named = [name for name in ("cell_id", "turn_id", "session_id", "text") if getattr(target, name)]
     if len(named) != 1:
         raise InputError("name one thing to erase: a memory, a turn, a session or a text")
-    events = work.home.journal.scan().events
+    store, events = work.store, work.home.journal.scan().events
     extracted, written = (_made(work, events, kind) for kind in ("cell.extracted", "episode.written"))
     extracted = extracted.unique("cell_id", keep="last", maintain_order=True)
-    turns, seeds = _named(work, target, extracted, written)
     quoting = _quoting(events, target.text or "")
-    if turns.is_empty() and seeds.is_empty() and not _is_mine(work, quoting, extracted):
+    turns, seeds = _named(work, target, extracted, written, quoting)
+    if turns.is_empty() and seeds.is_empty() and not _is_mine(work, quoting.payloads, extracted):
         raise NotFoundError(f"nothing of yours is that {named[0].removesuffix('_id')}: nothing was erased")
     derived = _resting_on(extracted, turns["turn_id"])
     cells = pl.concat([seeds, derived]).unique("cell_id", maintain_order=True)
-    for row in [
-        *turns.select(*OWNER, cell_id="turn_id").to_dicts(),
-        *cells.select(*OWNER, "cell_id").to_dicts(),
-    ]:
-        refuse_foreign(work.home, row)
+    for going, key in ((turns, "turn_id"), (cells, "cell_id")):
+        for row in going.select(*OWNER, cell_id=key).iter_rows(named=True):
+            refuse_foreign(work.home, row)
     gone = cells["cell_id"].to_list()
     # an episode also tells of what replaced a memory of its conversation
-    replaced = work.store.having("cells", "superseded_by", gone, ["session_id"])["session_id"]
+    replaced = store.having("cells", "superseded_by", gone, ["session_id"])["session_id"]
     sessions = pl.concat([turns["session_id"], cells["session_id"], replaced]).unique()
     episodes = written.filter(pl.col("session_id").is_in(sessions.implode()))
-    chunk_ids, touched_chunks = _chunks(work.store, turns)
-    lone, touched_topics = _topics(work.store, gone)
-    chains = chains_of(work.store, gone)
-    bridges = chains.without(gone)
-    entities = _entities(work.store, events, turns["turn_id"], cells["cell_id"])
-    told = quoting.spelled if target.text else _texts(turns, cells, episodes)
-    texts = sorted({*told, *entities.names})
-    least = 0 if target.text else PROOF_SHORTEST
-    searched = [text for text in texts if len(text) >= least]
-    left = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
-    waiting = derived.filter(left & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
-    back = chains.cells.filter(pl.col("cell_id").is_in(bridges.stranded))["topic_id"].drop_nulls()
+    entity_ids, families, names = _entities(store, events, turns["turn_id"], cells["cell_id"])
+    rows = (("turns", turns), ("cells", cells), ("cells", episodes))
+    # a label that is also elsewhere proves nothing
+    told = quoting.spelled if target.text else _texts(rows, without=ORIGINS | LABELS)
+    texts = sorted(names.union(told))
+    searched = [text for text in texts if target.text or len(text) >= PROOF_SHORTEST]
     episode_ids = episodes["cell_id"].unique().sort().to_list()
     plan = ErasePlan(
         turns=turns.select("turn_id", "source_id", "content_hash", *OWNER).to_dicts(),
         cells=cells.select("cell_id", "content_hash", *OWNER).to_dicts(),
         gone=sorted({*gone, *episode_ids}),
-        chunk_ids=chunk_ids,
-        lone_topic_ids=lone,
-        topic_ids=sorted({*touched_topics, *back}),
-        cut_ids=sorted({*bridges.successors, *touched_chunks}),
-        waiting_chunk_ids=waiting.to_list(),
         texts=searched,
         short_count=len(texts) - len(searched),
         torn=_torn(work.home.journal, searched),
         is_text=target.text is not None,
         episode_ids=episode_ids,
-        entity_ids=entities.ids,
-        families=entities.families,
-        superseded=[Place(**row) for row in bridges.superseded],
-        merged=[Place(**row) for row in bridges.merged],
-        stranded=bridges.stranded,
-        successors=bridges.successors,
+        entity_ids=entity_ids,
+        families=families,
+        **_touched(store, turns, derived, gone),
     )
     return ErasureScope(turns, cells, len(quoting.payloads), plan)
+
+
+def _touched(store: Store, turns: pl.DataFrame, derived: pl.DataFrame, gone: list[str]) -> dict[str, Any]:
+    """Fields of the plan on what loses a part: chunks, topics and chains of values."""
+    chunk_ids, touched_chunks = _chunks(store, turns)
+    lone, touched_topics = _topics(store, gone)
+    chains = chains_of(store, gone)
+    bridges, links = chains.without(gone, why=WHY)
+    del links["pair.judged"]  # the chain is as if what goes had never been said: nobody judged
+    has_more = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
+    waiting = derived.filter(has_more & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
+    back = chains.cells.filter(pl.col("cell_id").is_in(bridges.stranded))["topic_id"].drop_nulls()
+    return {
+        "chunk_ids": chunk_ids,
+        "lone_topic_ids": lone,
+        "topic_ids": sorted({*touched_topics, *back}),
+        "cut_ids": sorted({*bridges.successors, *touched_chunks}),
+        "waiting_chunk_ids": waiting.to_list(),
+        "retired": [*bridges.stranded, *(row["cell_id"] for row in (*bridges.superseded, *bridges.merged))],
+        "stranded": bridges.stranded,
+        "links": encode_plan(links).rows(),
+    }
 
 
 def _torn(journal: Journal, texts: Sequence[str]) -> list[str]:
@@ -124,14 +145,13 @@ def _made(work: Workspace, events: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def _named(
-    work: Workspace, target: EraseRequest, extracted: pl.DataFrame, written: pl.DataFrame
+    work: Workspace, target: EraseRequest, extracted: pl.DataFrame, written: pl.DataFrame, quoting: Quoting
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The turns and the memories that the target names itself."""
     store, owner = work.store, work.home.settings.owner
     mine = owned_by(owner)
     if target.cell_id:
-        _refuse_episode(target.cell_id, written)
-        made = extracted["cell_id"]
+        made = pl.concat([extracted["cell_id"], written["cell_id"].unique()])
         (whole,) = whole_ids(
             store,
             [target.cell_id],
@@ -139,92 +159,61 @@ def _named(
             tables=(),
             elsewhere=lambda begins: made.filter(made.str.starts_with(begins)),
         )
-        cells = extracted.filter(pl.col("cell_id") == whole)
-        known = store.by_key("cells", cells["cell_id"], ["cell_id", "evidence"])["evidence"]
+        if whole in written["cell_id"]:
+            raise InputError(
+                f"memory {whole} tells a whole conversation: erase what it tells of, or the conversation with "
+                f"--session {written.filter(cell_id=whole)['session_id'][-1]}"
+            )
+        cells = extracted.filter(cell_id=whole)
+        known = store.by_key("cells", [whole], ["cell_id", "evidence"])["evidence"]
         evidence = pl.concat([cells["evidence"], known]).explode().drop_nulls().unique()
         return _turns(store, mine & col("turn_id").isin(evidence.to_list())), cells
     if target.turn_id:
-        (whole,) = whole_ids(
-            store,
-            [target.turn_id],
-            owner=owner,
-            tables=["turns"],
-            noun="turn",
-            hint="`slowwave explain ID` shows those of a memory",
-        )
+        hint = "`slowwave explain ID` shows those of a memory"
+        (whole,) = whole_ids(store, [target.turn_id], owner=owner, tables=["turns"], noun="turn", hint=hint)
         return _turns(store, col("turn_id") == lit(whole)), extracted.clear()
     if target.session_id:
-        wanted = pl.col("session_id") == target.session_id
-        return _turns(store, mine & (col("session_id") == lit(target.session_id))), extracted.filter(wanted)
+        of_session = mine & (col("session_id") == lit(target.session_id))
+        return _turns(store, of_session), extracted.filter(session_id=target.session_id)
     text = str(target.text).strip()
     if len(text) < ERASE_SHORTEST:
         raise InputError(
             f"{text!r} is too short to be erased as a text: at least {ERASE_SHORTEST} characters"
         )
-    turns = _turns(store, mine)
-    return turns.filter(_says(turns, "turns", text)), extracted.filter(_says(extracted, "cells", text))
-
-
-def _says(rows: pl.DataFrame, table: str, text: str) -> pl.Expr:
-    """Return whether a row of a table says a text, in whatever column; where it comes from is not said by it."""
-    names = [name for name in text_columns(table) if name not in ORIGINS and name in rows.columns]
-    lists = {name for name in names if rows.schema[name] == pl.List(pl.String)}
-    joined = [pl.col(name).list.join("\x00") if name in lists else pl.col(name) for name in names]
-    pattern = _pattern_of(text)
-    return pl.any_horizontal(column.str.contains(pattern).fill_null(value=False) for column in joined)
-
-
-@dataclass(frozen=True)
-class Quoting:
-    """Payloads of the events that quote a named text, and the text in every spelling that they have."""
-
-    payloads: list[dict[str, object]]
-    spelled: set[str]
+    said = list(quoting.ids)
+    return _turns(store, mine & col("turn_id").isin(said)), extracted.filter(pl.col("cell_id").is_in(said))
 
 
 def _quoting(events: pl.DataFrame, text: str) -> Quoting:
-    """Find the events of the journal that quote a text, in any case and with any white space."""
-    found = Quoting([], {text.strip()})
+    """Find the events of the journal that quote a text, in any case and with any white space.
+
+    Where a turn or memory comes from is not said by it.
+    """
+    found = Quoting([], {text.strip()}, set())
     pattern = re.compile(_pattern_of(text))
     for kind, raw in events.select("kind", "payload").iter_rows() if text.strip() else ():
         payload = json.loads(raw)
-        told = "\x00".join(item for texts in texts_of(kind, payload).values() for item in texts)
-        if spelled := {match[0] for match in pattern.finditer(told)}:
+        spelled = {
+            name: {match[0] for one in texts for match in pattern.finditer(one)}
+            for name, texts in texts_of(kind, payload).items()
+        }
+        if any(spelled.values()):
             found.payloads.append(payload)
-            found.spelled.update(spelled)
+            found.spelled.update(*spelled.values())
+        if kind in SAYING and any(spelled[name] for name in spelled.keys() - ORIGINS):
+            found.ids.add(payload[SAYING[kind]])
     return found
 
 
-def _is_mine(work: Workspace, quoting: Quoting, extracted: pl.DataFrame) -> bool:
-    """Return whether one of these events is about a row of this owner."""
-    if not quoting.payloads:
+def _is_mine(work: Workspace, quoting: Sequence[Payload], extracted: pl.DataFrame) -> bool:
+    """Return whether one of these payloads is about a row of this owner."""
+    ids = {value for payload in quoting for name, value in payload.items() if is_reference(name) and value}
+    if not ids:
         return False
     mine = owned_by(work.home.settings.owner)
     owned = [table for table in TABLES if set(OWNER) <= set(frame_schema(table))]
     known = {name for table in owned for name in work.store.rows(table, [KEYS[table]], mine)[KEYS[table]]}
-    known.update(extracted["cell_id"])
-    ids = {
-        value
-        for payload in quoting.payloads
-        for name, value in payload.items()
-        if is_reference(name) and isinstance(value, str)
-    }
-    return not known.isdisjoint(ids)
-
-
-def _refuse_episode(name: str, written: pl.DataFrame) -> None:
-    """Refuse the id of an episode: only its whole conversation can be erased.
-
-    Raises:
-        InputError: the id is one of an episode.
-    """
-    wanted = name.strip()
-    found = written.filter(pl.col("cell_id").str.starts_with(wanted) & (len(wanted) >= SHORTEST_PREFIX))
-    if found.height:
-        raise InputError(
-            f"memory {wanted[:60]} tells a whole conversation: erase what it tells of, or the conversation with "
-            f"--session {found['session_id'][-1]}"
-        )
+    return not known.union(extracted["cell_id"]).isdisjoint(ids)
 
 
 def _pattern_of(text: str) -> str:
@@ -265,41 +254,23 @@ def _topics(store: Store, cell_ids: Sequence[str]) -> tuple[list[str], list[str]
     return sorted({*lone, *joined}), others.sort().to_list()
 
 
-@dataclass(frozen=True)
-class Named:
-    """People and things that what goes names, with those that became one with them; `names` are said nowhere else."""
-
-    ids: list[str]
-    families: list[str]
-    names: list[str]
-
-
-def _entities(store: Store, events: pl.DataFrame, turn_ids: pl.Series, cell_ids: pl.Series) -> Named:
+def _entities(
+    store: Store, events: pl.DataFrame, turn_ids: pl.Series, cell_ids: pl.Series
+) -> tuple[list[str], list[str], set[str]]:
+    """Entities that what goes names, with those that became one with them; their families; names said nowhere else."""
     named = store.having("mentions", "cell_id", cell_ids, ["entity_id", "family"])
     ids = _with_former(events, set(named["entity_id"]))
     known = store.by_key("entities", ids, ["entity_id", "canonical_name", "aliases"])
     names = {*known["canonical_name"], *known["aliases"].explode().drop_nulls()}
     if names:
-        said = pl.concat(
-            [
-                *_said(store, "turns", without=turn_ids),
-                *_said(store, "cells", without=cell_ids),
-            ]
-        )
+        left = {
+            table: store.rows(table).filter(~pl.col(KEYS[table]).is_in(gone.implode()))
+            for table, gone in (("turns", turn_ids), ("cells", cell_ids))
+        }
+        said = _texts(left.items())
         names = {name for name in names if not said.str.contains(name, literal=True).any()}
     called = store.having("mentions", "entity_id", sorted(ids), ["name"])["name"].unique()
-    families = {*named["family"], *map(own_family, called)}
-    return Named(sorted(ids), sorted(families), sorted(names))
-
-
-def _said(store: Store, table: str, *, without: pl.Series) -> list[pl.Series]:
-    """The texts of a table's rows, but for those of the ids given."""
-    rows = store.rows(table).filter(~pl.col(KEYS[table]).is_in(without.implode()))
-    columns = [rows[name] for name in text_columns(table)]
-    return [
-        (column.list.join("\n") if column.dtype == pl.List(pl.String) else column).drop_nulls().alias("said")
-        for column in columns
-    ]
+    return sorted(ids), sorted({*named["family"], *map(own_family, called)}), names
 
 
 def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
@@ -309,13 +280,13 @@ def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
     return ids.union(*former)
 
 
-def _texts(turns: pl.DataFrame, cells: pl.DataFrame, episodes: pl.DataFrame) -> set[str]:
-    """Texts of the rows that go: none of them may be left afterwards."""
-    named = {*ORIGINS, *LABELS}
-    told = [
-        rows[name].explode() if rows.schema[name] == pl.List(pl.String) else rows[name]
-        for table, rows in (("turns", turns), ("cells", cells), ("cells", episodes))
+def _texts(tables: Iterable[tuple[str, pl.DataFrame]], *, without: Collection[str] = ()) -> pl.Series:
+    """The texts of rows of tables, but for some columns, each once."""
+    columns = [
+        (rows[name].explode() if rows.schema[name] == pl.List(pl.String) else rows[name]).alias("text")
+        for table, rows in tables
         for name in text_columns(table)
-        if name in rows.columns and name not in named
+        if name in rows.columns and name not in without
     ]
-    return {text for column in told for text in column.drop_nulls() if text.strip()}
+    texts = pl.concat(columns).drop_nulls().unique()
+    return texts.filter(texts.str.strip_chars() != "")

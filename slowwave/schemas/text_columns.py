@@ -12,8 +12,7 @@ from slowwave.schemas.tables import OWNER, TABLES, Dtype, frame_schema
 
 REFERENCES = frozenset(
     {
-        "cell_a", "cell_b", "confirmed_by", "evidence", "former_supersedes", "merged_into", "superseded_by",
-        "supersedes",
+        "cell_a", "cell_b", "confirmed_by", "evidence", "merged_into", "superseded_by", "supersedes",
     }
 )  # fmt: skip
 """Columns of ids, beside those that end in `_id` or `_ids`."""

@@ -8,21 +8,18 @@ from typing import Any
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from polars.testing import assert_frame_equal
 
 from flows.forget import forget as forget_stage
-from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.errors import InputError
 from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import encode
+from tests.integration.test_edits import DAY, OWNER, assert_rebuilds
 from tests.integration.test_mcp import agreed, call, text_of
 from tests.rows import NOW, events, row, rows
-from tests.scripted_model import store_of, tables, write_settings
+from tests.scripted_model import store_of, write_settings
 
-DAY = timedelta(days=1)
-OWNER = {"user_id": "ana", "project_id": "kiln"}
 PORT = {"subject": "staging", "attribute": "port"}
 OLD, NEW = "Staging listens on 5432.", "Staging listens on 6432."
 
@@ -37,13 +34,6 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def memory(folder: Path) -> Memory:
     return Memory(folder)
-
-
-def assert_rebuilds(folder: Path) -> None:
-    wanted = tables(folder)
-    rebuild.fn(home=str(folder))
-    for table, frame in tables(folder).items():
-        assert_frame_equal(frame, wanted[table])
 
 
 def history(memory: Memory) -> list[tuple[str, list[str | None]]]:
@@ -146,9 +136,8 @@ def test_a_client_that_cannot_ask_proposes_and_a_persons_later_yes_counts(
         "changed, as was proposed"
     )
     cell = memory.cell(hit.cell_id)
-    if way != "resolve_contradiction":
-        assert cell.protected
-    assert cell.origin == ("user" if way == "correct_fact" else "agent")
+    assert cell.protected or way == "resolve_contradiction"
+    assert hit.cell_id == proposed
     assert_rebuilds(folder)
 
 
@@ -162,7 +151,7 @@ def test_a_yes_to_what_an_assistant_had_replaced_is_never_lost(memory: Memory, f
     assert "corrected so already" not in text_of(yes)
     (hit,) = memory.search("staging").cells
     cell = memory.cell(hit.cell_id)
-    assert (hit.content, cell.origin, cell.protected) == (NEW, "user", True)
+    assert (hit.content, cell.protected) == (NEW, True)
     assert memory.cell("aaaaaa1").superseded_by == hit.cell_id
     again = call(memory, "correct_fact", person=agreed, cell_id="aaaaaa1", text=NEW)
     assert text_of(again).startswith("Unchanged: id ")
@@ -292,3 +281,6 @@ def test_a_summary_that_may_speak_of_a_forgotten_memory_is_gone(memory: Memory, 
     summarized(folder)
     memory.forget("aaaaaa1", now=NOW + DAY)
     assert memory.search("staging", now=NOW + DAY).topics == []
+    topic = store_of(folder).by_key("topics", ["T"]).row(0, named=True)
+    assert (topic["summary"], topic["cell_count"], topic["unsummarized_count"]) == (None, 2, 2)
+    assert_rebuilds(folder)

@@ -1,9 +1,7 @@
 """The words of a person over a real home: each holds at once, survives a rebuild, and no judge undoes it."""
 
 import json
-import subprocess
-import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -134,25 +132,10 @@ def test_a_value_with_a_number_that_the_text_does_not_say_is_refused(memory, fol
     assert store_of(folder).count("cells") == 2
 
 
-def test_what_depended_on_a_corrected_memory_is_flagged(memory, folder):
+def test_a_contradiction_ends_where_one_side_is_corrected(memory, folder):
     two_ports(folder)
-    with open_workspace(folder) as workspace:
-        workspace.commit(
-            pl.concat(
-                [
-                    events(
-                        "topic.opened", {"topic_id": "T", "name": "staging", "scope": "user-private", **OWNER}
-                    ),
-                    events("cell.assigned", {"cell_id": "aaaaaa1", "topic_id": "T", "similarity": 1.0}),
-                    events("topic.counted", {"topic_id": "T", "cell_count": 1, "unsummarized_count": 1}),
-                ]
-            ),
-            now=NOW,
-        )
     done = memory.correct("aaaaaa1", "Staging listens on 7432.", now=NOW + DAY)
-    topic = store_of(folder).by_key("topics", ["T"]).row(0, named=True)
-    assert (topic["needs_review"], topic["cell_count"]) == (True, 0)
-    assert done.changed["contradiction.resolved"] == 1, "the other side stands alone now"
+    assert done.changed["contradiction.resolved"] == 1, "the other side is alone now"
     assert memory.contradictions() == []
 
 
@@ -250,35 +233,6 @@ def test_what_was_forgotten_is_not_found_and_does_not_come_back_from_its_source(
     assert [turn.content for turn in turns_told][:1] == [
         "My old phone ends with 4711 and nobody may know it."
     ]
-    assert_rebuilds(folder)
-
-
-def test_a_summary_that_knew_a_forgotten_memory_is_gone_at_once(memory, folder):
-    two_ports(folder)
-    with open_workspace(folder) as workspace:
-        told = {
-            "topic_id": "T",
-            "summary": "Staging: 5432.",
-            "compressed": "5432",
-            "cell_ids": ["aaaaaa1", "bbbbbb1"],
-        }
-        assigned = ({"cell_id": name, "topic_id": "T", "similarity": 1.0} for name in ("aaaaaa1", "bbbbbb1"))
-        workspace.commit(
-            pl.concat(
-                [
-                    events(
-                        "topic.opened", {"topic_id": "T", "name": "staging", "scope": "user-private", **OWNER}
-                    ),
-                    events("cell.assigned", *assigned),
-                    events("topic.counted", {"topic_id": "T", "cell_count": 2, "unsummarized_count": 2}),
-                    events("topic.summarized", told),
-                ]
-            ),
-            now=NOW,
-        )
-    memory.forget("aaaaaa1", now=NOW + DAY)
-    topic = store_of(folder).by_key("topics", ["T"]).row(0, named=True)
-    assert (topic["summary"], topic["cell_count"], topic["unsummarized_count"]) == (None, 1, 1)
     assert_rebuilds(folder)
 
 
@@ -380,35 +334,24 @@ def test_edits_wait_for_another_writer_and_then_say_who_it_is(memory, folder):
     assert memory.confirm(said.cell_id).cell_id == said.cell_id
 
 
-@pytest.mark.processes
-def test_two_words_at_once_from_two_processes_leave_one_line_of_succession(folder):
-    write_settings(folder, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 60})
-    said = Memory(folder).remember("The kiln is blue.", now=NOW)
-    code = "import sys; from slowwave import Memory; Memory(sys.argv[1]).correct(sys.argv[2], sys.argv[3])"
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(folder), said.cell_id, f"The kiln is {color}."],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for color in ("red", "green")
-    ]
-    errors = [process.communicate(timeout=120)[1] for process in both]
-    assert sorted(process.returncode for process in both) == [0, 1]
-    assert "superseded by" in "".join(errors), "the second one is told that the memory was corrected already"
-    assert store_of(folder).rows("cells", ["status"])["status"].to_list().count("active") == 1
-
-
-def test_threads_of_one_program_speak_one_after_the_other(folder):
+def test_words_said_at_once_leave_one_line_of_succession(folder):
     write_settings(folder, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 60})
     memory = Memory(folder)
-    ids = [memory.remember(f"Kiln {number} is blue.", now=NOW).cell_id for number in range(3)]
-    threads = [threading.Thread(target=memory.confirm, args=(cell_id,)) for cell_id in ids]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert store_of(folder).rows("cells", ["protected"])["protected"].to_list() == [True] * 3
+    said = memory.remember("The kiln is blue.", now=NOW)
+    refused = list[str]()
+
+    def correct(color: str) -> None:
+        try:
+            memory.correct(said.cell_id, f"The kiln is {color}.")
+        except InputError as error:
+            refused.append(str(error))
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(correct, ["red", "green", "grey"]))
+    assert [("superseded by" in text) for text in refused] == [True, True], (
+        "told that it was corrected already"
+    )
+    assert store_of(folder).rows("cells", ["status"])["status"].to_list().count("active") == 1
 
 
 def test_a_memory_of_the_system_is_not_changed_from_a_private_home(memory, folder):
@@ -489,22 +432,6 @@ def test_a_text_for_people_stands_for_every_word(folder):
     assert "cursor" in shown("list", "--fading", "36500", "--limit", "1")
     assert "Would erase 0 messages, 1 memory" in shown("erase", "aaaaaa1", "--dry-run")
     assert "every byte" in shown("erase", "aaaaaa1", "--yes")
-
-
-def test_what_was_erased_a_person_may_say_again_and_an_assistant_not(folder):
-    said = "Staging listens on port 5432."
-    with Memory(folder) as memory:
-        first = memory.remember(said).cell_id
-        memory.erase(first)
-        with pytest.raises(InputError, match="deleted this memory"):
-            memory.remember(said, origin="agent")
-        again = memory.remember(said).cell_id
-        assert again != first
-        assert memory.remember(said).cell_id != first
-        assert again in [hit.cell_id for hit in memory.search("staging port").cells]
-        memory.forget(again)
-    rebuild.fn(home=str(folder))
-    assert Memory(folder).search("staging port").cells == []
 
 
 def test_the_command_erases_only_after_a_yes(folder, monkeypatch: pytest.MonkeyPatch):

@@ -24,7 +24,7 @@ SAID = frozenset({"subject", "attribute", "value", "entities", "note", "resoluti
 ANSWERED = frozenset(
     {
         "topic_hint", "question", "summary", "compressed", "index_label", "steps", "template", "artifacts", "reason",
-        "name", "same_as", "aliases", "canonical_name", "predicate", "reference", "line", "former_summary",
+        "name", "same_as", "aliases", "canonical_name", "predicate", "reference", "line",
     }
 )  # fmt: skip
 """Texts of a model's answer, or made from texts of the columns above."""

@@ -180,10 +180,10 @@ def test_taking_a_resolution_back_restores_what_was_believed(resolution, story):
         return
     text = "Kilns are warm at most." if resolution == "merged" else ""
     try:
-        memory.resolve("1" * 7, resolution, text=text, now=NOW)
+        memory.resolve("1" * 7, resolution, text=text, now=NOW + timedelta(hours=1))
     except (InputError, NotFoundError):
         return
-    memory.unresolve("1" * 7, now=NOW)
+    memory.unresolve("1" * 7, now=NOW + timedelta(hours=2))
     after = tables(folder)
     believed = [
         "cell_id",
