@@ -1,4 +1,4 @@
-"""Rederive: the memory derived again with today's prompts and models, to compare with the living one and switch to."""
+"""Rederive: derive the memory again with today's prompts and models, compare, and switch to it."""
 
 import time
 
@@ -25,7 +25,10 @@ STAGES = (cluster, reconcile, consolidate, compress, link, forget, promote)
 
 @flow(name="rederive", flow_run_name=run_name)
 def rederive(home: str = "", action: RederiveAction = "derive", dry_run: bool = False) -> Derivation:
-    """Derives the memory again in a home of its own, while the living one serves; then shows, switches or drops it.
+    """Derive the memory again in a home of its own, while the living one serves; then show, switch or drop it.
+
+    Reads the raw record and the edits of persons; the stages of a night derive everything else. Writes into the
+    derivation alone; only a switch changes the living memory, by one segment of its journal.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
