@@ -1,4 +1,4 @@
-"""Cluster: every memory gets a topic; topics of one name merge, and what one summary cannot describe is split."""
+"""Cluster: give every memory a topic."""
 
 from prefect import flow
 
@@ -23,7 +23,10 @@ from tasks.step import open_stage, run_name
 
 @flow(name="cluster", flow_run_name=run_name)
 def cluster(home: str = "", dry_run: bool = False) -> StageReport:
-    """Gives new memories their topics: by the model where there is one, the rest by names and vectors.
+    """Give new memories their topics, merge topics of one name, and split those that one summary cannot describe.
+
+    Reads active memories without a topic, and the topics. The model files them page by page; names and vectors file the
+    rest, and all of them without a model. Writes new topics, the topic of each memory, and the counts of topics.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

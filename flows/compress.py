@@ -1,4 +1,4 @@
-"""Compress: a conversation that is over becomes one episode, and every memory gets its short forms."""
+"""Compress: write the episode of each conversation that is over, and the short forms of memories."""
 
 from prefect import flow
 
@@ -15,7 +15,10 @@ from tasks.step import open_stage, run_name
 
 @flow(name="compress", flow_run_name=run_name)
 def compress(home: str = "", dry_run: bool = False) -> StageReport:
-    """Writes episodes of conversations that are over, and writes those anew that grew or rest on what changed.
+    """Write the episodes of conversations that are over, and again those that grew or rest on what changed.
+
+    Reads such conversations, their turns and memories. The model writes the texts; without one, the most central turns
+    are quoted. Writes episodes, and the index labels and compressed lines that memories lack.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

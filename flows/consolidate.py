@@ -1,4 +1,4 @@
-"""Consolidate: topics that gathered enough new memories, or lost one, get a new summary."""
+"""Consolidate: write the summaries of topics that gained enough memories, or lost one."""
 
 from prefect import flow
 
@@ -17,7 +17,10 @@ from tasks.step import open_stage, run_name
 
 @flow(name="consolidate", flow_run_name=run_name)
 def consolidate(home: str = "", dry_run: bool = False) -> StageReport:
-    """Writes topic summaries from the live memories, never from the summary before.
+    """Write topic summaries from the active memories, never from the summary before.
+
+    Reads the topics that are due, and their memories. The model writes the texts; without one, central sentences are
+    quoted. Writes the summary of each topic, and a better name where the model has one.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

@@ -1,4 +1,4 @@
-"""Decay: usage records are folded into cell usage. Retention itself is computed where it is read."""
+"""Decay: count how memories were used. Retention itself is computed where it is read."""
 
 from prefect import flow
 
@@ -10,7 +10,10 @@ from tasks.step import open_stage, run_name
 
 @flow(name="decay", flow_run_name=run_name)
 def decay(home: str = "", dry_run: bool = False) -> StageReport:
-    """Counts how memories were used since the last run. Skipping a night or running twice changes nothing.
+    """Count how memories were used since the last run. Skipping a night or running twice changes nothing.
+
+    Reads the records of use (retrieved, cited, ignored). Writes the counts of each memory, and revives archived ones
+    that were found again.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

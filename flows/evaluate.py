@@ -1,4 +1,4 @@
-"""Evaluate: how well the memory finds the turns that answer a home's own questions."""
+"""Evaluate: measure how well the memory finds the turns that answer a home's own questions."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tasks.step import publish_page, run_name
 
 @flow(name="evaluate", flow_run_name=run_name)
 def evaluate(questions: str = "", home: str = "") -> Evaluation:
-    """Measures recall at k on questions about this home, by category.
+    """Measure recall at k on questions about this home, by category.
 
     The home is only read and no language model is asked. Public question sets, which bring their own sessions, are
     measured by benchmarks/retrieval_quality.py.

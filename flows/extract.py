@@ -1,4 +1,4 @@
-"""Extract: chunks become typed memories, page by page in their order; without a model they become raw memories."""
+"""Extract: read typed memories out of chunks, page by page in their order."""
 
 from prefect import flow
 
@@ -26,7 +26,11 @@ from tasks.step import open_stage, run_name
 
 @flow(name="extract", flow_run_name=run_name)
 def extract(home: str = "", dry_run: bool = False) -> StageReport:
-    """Turns pending chunks into memories. Failed chunks are tried again on later runs and block nothing.
+    """Turn pending chunks into memories. Failed chunks are tried again on later runs and block nothing.
+
+    Reads chunks that wait, and what the memory knew before each of them. A cheap gate decides which pages are worth
+    reading, the extractor reads those; what has no ground on its page, or was deleted by a person, is rejected. Writes
+    memories, confirmations of known ones, and pairs for reconcile. Without a model, chunks become raw memories.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

@@ -1,4 +1,4 @@
-"""Forget: faded memories are archived, long superseded ones may be pruned, deleted ones stay out."""
+"""Forget: archive what faded, prune what was superseded long ago, keep out what was deleted."""
 
 from prefect import flow
 
@@ -10,7 +10,10 @@ from tasks.step import open_stage, run_name
 
 @flow(name="forget", flow_run_name=run_name)
 def forget(home: str = "", dry_run: bool = True) -> StageReport:
-    """Lets go of what nobody needs. Archived memories can be revived; nothing is deleted silently.
+    """Archive what nobody needs. Archived memories can be revived; nothing is deleted silently.
+
+    Reads memories that were not used for long. Retention decides, without a model. Writes archived memories, flags the
+    topics that they leave, and prunes long superseded ones where the settings allow it.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

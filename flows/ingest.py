@@ -1,4 +1,4 @@
-"""Ingest: transcripts and files become journal events, turns and chunks."""
+"""Ingest: take transcripts and files in as turns and chunks."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,10 @@ from tasks.step import open_stage, run_name
 
 @flow(name="ingest", flow_run_name=run_name)
 def ingest(sources: Sequence[str] = (), home: str = "", dry_run: bool = False) -> StageReport:
-    """Takes in transcripts and files; what did not change is skipped, what grew adds its new turns.
+    """Take in transcripts and files; what did not change is skipped, what grew adds its new turns.
+
+    Reads the sources, and redacts secrets before anything is stored. Writes turns, chunks and the state of each source;
+    refits the vector space where it has grown enough.
 
     Args:
         sources: Files and folders to take in; empty means night.sources of the settings. Write full paths

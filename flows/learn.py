@@ -1,4 +1,4 @@
-"""Learn: a conversation that ended becomes memories at once; the night does the rest."""
+"""Learn: make memories of a conversation right after it ended; the night does the rest."""
 
 import time
 
@@ -16,7 +16,7 @@ from tasks.step import call, publish, run_name
 
 @flow(name="learn", flow_run_name=run_name)
 def learn(home: str = "", dry_run: bool = False) -> NightReport:
-    """Extracts, files and reconciles what came in since, within the tokens of a day (`night.learn_tokens`).
+    """Extract, cluster and reconcile what came in since, within the tokens of a day (`night.learn_tokens`).
 
     A server starts it after a conversation has ended. Summaries, the graph, forgetting and core memory wait for the
     night.

@@ -1,4 +1,4 @@
-"""Link: names become people and things, the model says what led to what, and writes who or what an entity is."""
+"""Link: resolve names to people and things, link causes with effects, describe entities."""
 
 from prefect import flow
 
@@ -14,7 +14,10 @@ from tasks.step import open_stage, run_name
 
 @flow(name="link", flow_run_name=run_name)
 def link(home: str = "", dry_run: bool = False) -> StageReport:
-    """Resolves the names of new memories; with a model also describes entities, and links causes with effects.
+    """Resolve the names of new memories; with a model also describe entities, and link causes with effects.
+
+    Reads memories that are new, said again, superseded or gone. Rules resolve the names; the model says which people
+    are one, describes entities with enough mentions, and names causes. Writes entities, mentions, artifacts and edges.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

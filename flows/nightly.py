@@ -1,4 +1,4 @@
-"""Nightly: the whole night, stage by stage, as slow-wave sleep does it."""
+"""Nightly: run the whole night, stage by stage."""
 
 import time
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ LLM_STAGES = {extract, cluster, reconcile, consolidate, compress, link}
 def nightly(
     sources: Sequence[str] = (), home: str = "", force: bool = False, dry_run: bool = False
 ) -> NightReport:
-    """Takes in what is new and consolidates it, one night at a time.
+    """Take in what is new and consolidate it, one night at a time.
 
     A second night started by hand says so and leaves; a second one in the worker waits.
 

@@ -1,4 +1,4 @@
-"""Promote: the few highest-value memories become core memory, `MEMORY.md`."""
+"""Promote: choose the few memories that are in every prompt, `MEMORY.md`."""
 
 from prefect import flow
 
@@ -23,7 +23,10 @@ from tasks.step import open_stage, run_name
 
 @flow(name="promote", flow_run_name=run_name)
 def promote(home: str = "", is_choosing: bool = True, dry_run: bool = False) -> StageReport:
-    """Chooses what is always in the prompt, for each project. What leaves core memory stays in the store.
+    """Choose what is always in the prompt, for each project. What leaves core memory stays in the store.
+
+    Reads edits of `MEMORY.md`, its lines, and the memories worth most that a person stated. The model chooses; without
+    one, use and salience do. Writes the lines that enter, move and leave, and the file.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

@@ -1,4 +1,4 @@
-"""Rebuild: the store is made again from the journal alone, without one call of a model."""
+"""Rebuild: make the store again from the journal alone, without a call of a model."""
 
 from prefect import flow
 
@@ -9,7 +9,7 @@ from tasks.step import publish, run_name
 
 @flow(name="rebuild", flow_run_name=run_name)
 def rebuild(home: str = "", dry_run: bool = False) -> StageReport:
-    """Folds the whole journal into a new store beside the living one, and switches at the end.
+    """Fold the whole journal into a new store next to the living one, and switch at the end.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

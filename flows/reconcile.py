@@ -1,4 +1,4 @@
-"""Reconcile: new memories meet the old ones; what repeats is confirmed, what changed supersedes."""
+"""Reconcile: compare new memories with old ones; repetitions confirm, changes supersede."""
 
 from prefect import flow
 
@@ -26,7 +26,11 @@ from tasks.step import open_stage, run_name
 
 @flow(name="reconcile", flow_run_name=run_name)
 def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
-    """Finds repetitions, updates, corrections and contradictions among memories. Nothing is ever dropped.
+    """Find repetitions, updates, corrections and contradictions among memories. Nothing is ever dropped.
+
+    Reads new memories and their nearest ones by vectors, words and property, and queues them as pairs. The model judges
+    the queue in rounds, each committed before the next; a guard checks each verdict, and dates order values. Writes
+    confirmations, supersessions and contradictions. Without a model the queue waits.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

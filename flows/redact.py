@@ -1,4 +1,4 @@
-"""Redact: secrets that older rules let in are taken out of everything that the home holds."""
+"""Redact: take secrets that earlier rules missed out of everything that the home holds."""
 
 import time
 
@@ -11,7 +11,7 @@ from tasks.step import publish, run_name
 
 @flow(name="redact", flow_run_name=run_name)
 def redact(home: str = "", dry_run: bool = False) -> StageReport:
-    """Takes out what the rules of today find: from the journal, the store, caches and logs; a scan proves it.
+    """Take out what today's rules find: from the journal, the store, caches and logs; a scan proves it.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

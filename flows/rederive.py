@@ -1,4 +1,4 @@
-"""Rederive: the memory derived again with today's prompts and models, to compare with the living one and switch to."""
+"""Rederive: derive the memory again with today's prompts and models, compare, and switch to it."""
 
 import time
 
@@ -17,7 +17,7 @@ from slowwave.schemas.report import plain
 from tasks.nightly.night import maintain
 from tasks.rederive.difference import find_matches
 from tasks.rederive.rederive import drop, estimate, finish, is_read, open_derivation, show, switch
-from tasks.rederive.replay import find_edits, is_edited, replay_edits, replay_record
+from tasks.rederive.replay import find_edits, replay_edits, replay_record
 from tasks.step import call, publish_page, run_name
 
 STAGES = (cluster, reconcile, consolidate, compress, link, forget, promote)
@@ -25,11 +25,14 @@ STAGES = (cluster, reconcile, consolidate, compress, link, forget, promote)
 
 @flow(name="rederive", flow_run_name=run_name)
 def rederive(home: str = "", action: RederiveAction = "derive", dry_run: bool = False) -> Derivation:
-    """Derives the memory again in a home of its own, while the living one serves; then shows, switches or drops it.
+    """Derive the memory again in a home of its own, while the living one serves; then show, switch or drop it.
+
+    Reads the raw record and the edits of persons; the stages of a night derive everything else. Writes into the
+    derivation alone; only a switch changes the living memory, by one segment of its journal.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
-        action: Derive, or go on and take in what is new; show the difference; switch to the derivation; or drop it.
+        action: Derive; show the difference; switch to the derivation; or drop it.
         dry_run: Only say what the action would do; for derive, what it would cost.
     """
     started = time.monotonic()
@@ -43,12 +46,10 @@ def rederive(home: str = "", action: RederiveAction = "derive", dry_run: bool = 
         with open_derivation(home) as work:
             replay_record(work)
             work.night.stages.append(call(extract, home=work.folder))
-            if is_read(work) and not is_edited(work):
-                edits = find_edits(work)
-                matched = find_matches(work.living_store, work.store)
-                replay_edits(work, edits, matched)
-            for stage in STAGES if is_read(work) else ():
-                work.night.stages.append(call(stage, home=work.folder, dry_run=False))
+            if is_read(work):  # else a budget or an outage ended it, and the next run reads the rest
+                replay_edits(work, find_edits(work), find_matches(work.living_store, work.store))
+                for stage in STAGES:
+                    work.night.stages.append(call(stage, home=work.folder, dry_run=False))
             maintain(work.night)
             found = finish(work, seconds=time.monotonic() - started)
     publish_page(page(found, safe=plain, most=SHOWN_LINES), key="rederive-report", headline=found.headline)

@@ -1,4 +1,4 @@
-"""Reembed: another embedder; the old vectors serve until the switch."""
+"""Reembed: compute all vectors with another embedder; the old ones serve until the switch."""
 
 from prefect import flow
 
@@ -9,7 +9,7 @@ from tasks.step import publish, run_name
 
 @flow(name="reembed", flow_run_name=run_name)
 def reembed(home: str = "", dry_run: bool = False) -> StageReport:
-    """Computes all vectors with the embedder that the settings name now, beside the living store, and switches.
+    """Compute all vectors with the embedder that the settings name now, in a new store, and switch.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

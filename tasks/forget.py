@@ -19,8 +19,6 @@ COLUMNS = [
     "cell_id", *OWNER, "status", "confidence", "decay_rate", "protected", "superseded_at", "content_hash", "topic_id",
 ]  # fmt: skip
 
-HASHES_A_READ = 2_000
-
 
 @step
 def find_leaving(reader: Readable) -> pl.DataFrame:
@@ -89,10 +87,5 @@ def preview_fading(reader: Readable) -> Plan:
 def _came_back(reader: Readable) -> pl.DataFrame:
     """Memories with the id or the text of a tombstone; `to_delete_again` checks whose they are."""
     dead = reader.store.rows("tombstones", ["cell_id", "content_hash"])
-    by_id = reader.store.by_key("cells", dead["cell_id"], COLUMNS)
-    hashes = dead["content_hash"].unique().sort().to_list()
-    by_text = [
-        reader.store.rows("cells", COLUMNS, col("content_hash").isin(hashes[start : start + HASHES_A_READ]))
-        for start in range(0, len(hashes), HASHES_A_READ)
-    ]
-    return pl.concat([by_id, *by_text])
+    names = ("cell_id", "content_hash")
+    return pl.concat([reader.store.having("cells", name, dead[name], COLUMNS) for name in names])

@@ -18,10 +18,8 @@ from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import Expr, Store, col, lit, owned_by
 from slowwave.store.forgetting import PREVIEW_DAYS, fading_of
 
-SHOWN = {"heard_again": 3}
-"""Most lines of a part, by its name; the rest is a number. The other parts have `MOST_LINES`."""
-
 MOST_LINES = 6
+"""Most lines of a part; the rest is a number."""
 
 TEXT_CHARACTERS = 320
 """Characters of a text: 99 of 100 memories of a night with a model have fewer."""
@@ -99,7 +97,7 @@ def night_story(events: Events, cells: pl.DataFrame, *, open_count: int, core_co
 def _parts(story: Mapping[str, Told]) -> list[StoryPart]:
     parts = []
     for name, (title, lines, count) in story.items():
-        shown = lines["line"].drop_nulls().head(SHOWN.get(name, MOST_LINES)).to_list()
+        shown = lines["line"].drop_nulls().head(MOST_LINES).to_list()
         more = max(lines.height - len(shown), 0)
         if count:
             parts.append(StoryPart(name=name, said=title, lines=shown, count=count, more_count=more))

@@ -1,4 +1,4 @@
-"""A derivation from its beginning to its end: open it or go on, say what it costs, show it, switch to it, drop it."""
+"""A derivation from its beginning to its end: open it, say what it costs, show it, switch to it, drop it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,16 +26,15 @@ from slowwave.language.tokens import count_tokens
 from slowwave.lifecycle.retention import fold_usage
 from slowwave.models.prompts import prompt_files
 from slowwave.schemas.derivation import Derivation, Estimate, page
-from slowwave.schemas.report import AWAY, SPENT, plain
+from slowwave.schemas.report import AWAY, SPENT, plain, several
 from slowwave.schemas.tables import shaped
-from slowwave.settings.tree import Settings
 from slowwave.store import Store, col, lit, open_store
 from slowwave.whole_file import write_whole
 from tasks.decay import commit_spooled_usage
 from tasks.extract.pages import PAGE_TOKENS
 from tasks.nightly.night import open_night, record
 from tasks.rederive.difference import compare, find_matches
-from tasks.rederive.replay import COPIED, DECISIONS, MARKS, Rederiving, news_since
+from tasks.rederive.replay import COPIED, Rederiving, copy_record, edits_since, new_segments
 from tasks.step import StageRun, run_logger, step
 
 NONE_THERE = "there is no derivation of this memory: `slowwave run rederive` makes one"
@@ -45,10 +44,10 @@ SHARED = ["turn.recorded", "source.recorded"]
 
 @contextmanager
 def open_derivation(home: str) -> Iterator[Rederiving]:
-    """The derivation of a home under a lease of its own, made where there is none: the living home stays free.
+    """A new derivation of a home, under a lease of its own: the living home stays free.
 
-    New turns are taken in by a derivation that goes on. After a new edit or deletion it begins anew, since judges and
-    summaries have seen the memories as they were; the answers that it paid for come from the cache.
+    One that was there is made anew, also where a budget or a kill ended it: the answers that it paid for come from the
+    cache, and nothing in it was made from memories that an edit changed since.
 
     Raises:
         NotFoundError: there is nothing to derive from.
@@ -59,11 +58,7 @@ def open_derivation(home: str) -> Iterator[Rederiving]:
     _require_record(living)
     side = beside(living)
     with leasing(side):
-        clear_switched(living)
-        state = read_state(side)
-        if state is None or {*news_since(living.journal, state.taken)} & {"cell.deleted", *MARKS, *DECISIONS}:
-            remove(side)
-            state = None
+        remove(side)
         for name in ("slowwave.toml", "calibration.json"):  # it is also searched as a home of its own
             if (living.root / name).is_file():
                 write_whole(side.root / name, (living.root / name).read_bytes(), mode=0o600)
@@ -71,21 +66,20 @@ def open_derivation(home: str) -> Iterator[Rederiving]:
             open_workspace(side) as workspace,
             open_night(str(side.root), dry_run=False) as night,
         ):
-            if state is None:
-                started = workspace.clock()
-                state = DerivationState(derivation_id=str(ULID.from_datetime(started)), started_at=started)
-                mark = rows_of(SWITCHED, [{"derivation_id": state.derivation_id}])
-                # the first event of its journal is the first one of the segment that a switch commits
-                workspace.commit(encode(SWITCHED, mark), started)
-                write_state(side, state)
+            started = workspace.clock()
+            state = DerivationState(derivation_id=str(ULID.from_datetime(started)), started_at=started)
+            mark = rows_of(SWITCHED, [{"derivation_id": state.derivation_id}])
+            # the first event of its journal is the first one of the segment that a switch commits
+            workspace.commit(encode(SWITCHED, mark), started)
+            write_state(side, state)
             work = Rederiving(living, night, state)
-            run_logger().info(_cost(work.living_store, work.store, living.settings).line)
+            run_logger().info(_cost(work.living_store).line)
             yield work
 
 
 @step
 def estimate(home: str) -> Derivation:
-    """The work that waits before a derivation is whole, and its cost; nothing is made.
+    """The work of a derivation and its cost; nothing is made.
 
     Raises:
         NotFoundError: there is nothing to derive from.
@@ -93,16 +87,8 @@ def estimate(home: str) -> Derivation:
     """
     living = open_home(home)
     _require_record(living)
-    state = read_state(beside(living))
-    derived = open_store(beside(living).store_root) if state is not None else None
-    return Derivation(
-        action="derive",
-        derivation_id=state.derivation_id if state else None,
-        dry_run=True,
-        started_at=state.started_at if state else None,
-        estimate=_cost(open_store(living.store_root), derived, living.settings),
-        notes=_news(living, state) if state else [],
-    )
+    cost = _cost(open_store(living.store_root))
+    return Derivation(action="derive", derivation_id=None, dry_run=True, estimate=cost)
 
 
 def is_read(work: Rederiving) -> bool:
@@ -160,12 +146,14 @@ def drop(home: str, *, dry_run: bool) -> Derivation:
 def switch(home: str, *, dry_run: bool) -> Derivation:
     """Puts the derivation in the place of the living memory by one segment; a dry run only says whether it could.
 
+    Turns that came in since are waiting chunks of the derivation: the next night reads them.
+
     That segment is the commit point: killed before it, nothing has changed; killed after it, the next writer folds the
     journal as this one would have.
 
     Raises:
         NotFoundError: there is no derivation.
-        InputError: the derivation is not whole, or something came in since: run `slowwave run rederive` again.
+        InputError: the derivation is not whole, or memories were edited since: run `slowwave run rederive` again.
         BusyError: a run works on either of them.
     """
     living = open_home(home)
@@ -176,6 +164,7 @@ def switch(home: str, *, dry_run: bool) -> Derivation:
         _refuse_unfinished(living, state, derived.store)
         if not dry_run:
             commit_spooled_usage(StageRun("switch", work, dry_run=False))
+            copy_record(work.home.journal, new_segments(work.home.journal, state.taken), derived)
             derived.commit_plan(use_of(work.store, derived.store))
             work.home.journal.commit(_own_events(derived), now=work.clock())
             work.apply_all()  # a new generation of the store: readers find the old memory until it is whole
@@ -258,10 +247,10 @@ def _refuse_unfinished(living: Home, state: DerivationState, derived: Store) -> 
             f"the derivation is not whole ({_waiting_count(derived)} pages wait): run `slowwave run rederive` again, "
             "then switch"
         )
-    if came := news_since(living.journal, state.taken):
+    if came := edits_since(living.journal, state.taken):
         told = ", ".join(f"{count} {CATALOGUE[kind].title}" for kind, count in came.items())
         raise InputError(
-            f"the memory changed since ({told}): run `slowwave run rederive` again to catch up, then switch"
+            f"memories were edited since ({told}): run `slowwave run rederive` again, then switch"
         )
 
 
@@ -272,7 +261,14 @@ def _compared(living: Home, state: DerivationState, derived: Store) -> Derivatio
         "search it as a home of its own; `slowwave run rederive --action switch` puts it in place, "
         "`--action drop` removes it"
     )
-    waits = f"it is not whole yet ({_waiting_count(derived)} pages wait): `slowwave run rederive` continues"
+    waits = (
+        f"it is not whole yet ({_waiting_count(derived)} pages wait): `slowwave run rederive` makes it again, from "
+        "the answers so far"
+    )
+    came = sum(edits_since(living.journal, state.taken).values())
+    news = (
+        [f"{several(came, 'edit')} came in since: `slowwave run rederive` takes them in, too"] if came else []
+    )
     found = Derivation(
         action="show",
         derivation_id=state.derivation_id,
@@ -280,17 +276,10 @@ def _compared(living: Home, state: DerivationState, derived: Store) -> Derivatio
         is_whole=state.is_whole,
         diff=compare(store, derived, state.edits or []),
         file=str(file),
-        notes=[ready if state.is_whole else waits, *_news(living, state)],
+        notes=[ready if state.is_whole else waits, *news],
     )
     write_whole(file, page(found, safe=plain), is_durable=False)
     return found
-
-
-def _news(living: Home, state: DerivationState) -> list[str]:
-    came = sum(news_since(living.journal, state.taken).values())
-    return (
-        [f"{came} turns and edits came in since: `slowwave run rederive` takes them in, too"] if came else []
-    )
 
 
 def _waiting_count(derived: Store) -> int:
@@ -298,15 +287,10 @@ def _waiting_count(derived: Store) -> int:
     return derived.count("chunks", col("status") == lit("pending"))
 
 
-def _cost(living: Store, derived: Store | None, settings: Settings) -> Estimate:
-    """Cost of the chunks of the living memory that a derivation has not read yet."""
-    columns = ["chunk_id", "session_id", "token_count", "turn_ids", "status"]
-    chunks = living.rows("chunks", columns)
-    done = (
-        derived.rows("chunks", ["chunk_id"], col("status") != lit("pending")) if derived else chunks.clear()
-    )
-    new = chunks.join(done, on="chunk_id", how="anti")
-    of_session = new.group_by("session_id").agg(
+def _cost(living: Store) -> Estimate:
+    """Cost of reading all chunks of the living memory, where the cache has no answer."""
+    chunks = living.rows("chunks", ["session_id", "token_count", "turn_ids", "status"])
+    of_session = chunks.group_by("session_id").agg(
         pages=(pl.col("token_count").sum() / PAGE_TOKENS).ceil().cast(pl.Int64)
     )
     pages = int(of_session["pages"].sum())
@@ -314,8 +298,8 @@ def _cost(living: Store, derived: Store | None, settings: Settings) -> Estimate:
     nights = living.rows("nights", ["token_count"], col("token_count") > lit(0))["token_count"]
     (instructions,) = count_tokens([prompt_files()["extract_cells"].system])
     return Estimate(
-        turns=new["turn_ids"].explode().drop_nulls().n_unique(),
+        turns=chunks["turn_ids"].explode().drop_nulls().n_unique(),
         pages=pages,
-        least_tokens=int(new["token_count"].sum() + pages * instructions),
-        likely_tokens=round(nights.sum() * new.height / read) if len(nights) and read else None,
+        least_tokens=int(chunks["token_count"].sum() + pages * instructions),
+        likely_tokens=round(nights.sum() * chunks.height / read) if len(nights) and read else None,
     )

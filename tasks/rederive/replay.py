@@ -5,6 +5,8 @@ ids of the memories that it finds in the derivation (`Matches`). A deletion need
 and extract keeps such memories out.
 """
 
+from collections import Counter
+
 import polars as pl
 from pandera.typing.polars import DataFrame
 
@@ -13,6 +15,7 @@ from slowwave.edits.resolve import TAKEN_BACK
 from slowwave.home.derivation import DerivationState, write_state
 from slowwave.home.paths import Home
 from slowwave.home.vector_space import compute_vectors
+from slowwave.home.workspace import Workspace
 from slowwave.journal.derivations import in_force, is_statement, last_switch
 from slowwave.journal.lookup import mentioning
 from slowwave.journal.segments import Journal
@@ -93,40 +96,45 @@ class Edits(Frame):
 
 @step
 def replay_record(work: Rederiving) -> None:
-    """Copies the raw events of segments that are new since the last time, portion by portion.
+    """Copies the raw events of the living journal into the derivation.
 
-    A segment that no writer has applied waits for the next time: edits are looked up in the living store.
+    A segment that no writer has applied is left out, and is news: edits are looked up in the living store.
     """
     with open_stage("replay", home=work.folder) as run:
-        waiting = sorted(work.living_store.applied_segments() - set(work.state.taken))
-        journal = work.living.journal
-        switch = last_switch(journal, journal.segment_ids())
-        for part in journal.portions(waiting):
-            events = raw_events(in_force(journal.read(part).events, switch))
-            run.workspace.commit(events.select(COPIED), run.now)
-            run.count(**dict(events.group_by("kind").len().sort("kind").iter_rows()))
-            work.note(taken=[*work.state.taken, *part], is_whole=False)
-            run.report.rows_in += len(part)
-            progress("replay", run.report.rows_in, len(waiting))
+        segments = sorted(work.living_store.applied_segments())
+        run.count(**copy_record(work.living.journal, segments, run.workspace))
+        run.report.rows_in = len(segments)
+        work.note(taken=segments)
         compute_vectors(run)
     work.night.stages.append(run.report)
 
 
-def raw_events(events: pl.DataFrame) -> pl.DataFrame:
-    """The scanned events that a derivation starts from."""
-    return events.filter(pl.col("kind").is_in(RAW) | is_statement())
+def copy_record(journal: Journal, segments: list[str], derived: Workspace) -> dict[str, int]:
+    """Commits the raw events of these segments to a derivation, portion by portion; returns their counts by kind."""
+    switch = last_switch(journal, journal.segment_ids())
+    counts, done = Counter[str](), 0
+    for part in journal.portions(segments):
+        events = in_force(journal.read(part).events, switch).filter(
+            pl.col("kind").is_in(RAW) | is_statement()
+        )
+        derived.commit(events.select(COPIED), derived.clock())
+        counts.update(events["kind"])
+        done += len(part)
+        progress("replay", done, len(segments))
+    return dict(sorted(counts.items()))
 
 
-def news_since(journal: Journal, taken: list[str]) -> dict[str, int]:
-    """Raw events and edits in the segments that a derivation has not taken, counted by kind."""
-    events = journal.read(sorted({*journal.segment_ids()} - set(taken))).events
-    news = pl.concat([raw_events(events).select(COPIED), edits_of(events).select(COPIED)])
-    return dict(news.filter(pl.col("kind") != "space.fitted").group_by("kind").len().sort("kind").iter_rows())
+def new_segments(journal: Journal, taken: list[str]) -> list[str]:
+    """The segments of the living journal that a derivation has not taken."""
+    return sorted({*journal.segment_ids()} - set(taken))
 
 
-def is_edited(work: Rederiving) -> bool:
-    """Return whether the edits were replayed: once, before anything is judged or written from the memories."""
-    return work.state.edits is not None
+def edits_since(journal: Journal, taken: list[str]) -> dict[str, int]:
+    """Edits and deletions in the segments that a derivation has not taken, counted by kind."""
+    events = journal.read(new_segments(journal, taken)).events
+    gone = events.filter(pl.col("kind").is_in(["cell.deleted", "cell.readmitted"]))
+    counts = Counter([*edits_of(events)["kind"], *gone["kind"]])
+    return dict(sorted(counts.items()))
 
 
 @step

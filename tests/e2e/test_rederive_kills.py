@@ -96,7 +96,7 @@ def killed(home: Path, action: str, moment: str) -> None:
 
 
 @pytest.mark.parametrize("commits", [2, 9])
-def test_a_derivation_that_is_killed_goes_on_and_becomes_the_same(told, derived, tmp_path, commits):
+def test_a_derivation_that_is_killed_is_made_again_from_paid_answers(told, derived, tmp_path, commits):
     home = Path(shutil.copytree(told, tmp_path / "home"))
     before = segments(home)
     model = BetterModel()

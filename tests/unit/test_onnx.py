@@ -3,7 +3,6 @@
 import json
 import shutil
 import socket
-from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,8 @@ import pytest
 
 pytest.importorskip("onnxruntime", reason="the extra slowwave[onnx] is not installed")
 
-from slowwave.errors import ConfigError, TransientError
-from slowwave.models.embed import fetch, onnx
+from slowwave.errors import ConfigError
+from slowwave.models.embed import onnx
 from slowwave.models.embed.choice import check_embedder, open_embedder
 from slowwave.settings.groups import EmbeddingSettings
 from tests.tiny_onnx import vectors_of, words_of, write_model
@@ -152,7 +151,7 @@ def test_a_folder_is_taken_before_any_server_and_doctor_says_which_and_why(folde
 
 
 def test_what_is_missing_is_asked_for(folder, monkeypatch):
-    with pytest.raises(ConfigError, match=r"slowwave\.models\.embed\.fetch"):
+    with pytest.raises(ConfigError, match=r"docs/embedders\.md"):
         open_embedder(EmbeddingSettings(provider="onnx"))
     monkeypatch.setattr(onnx, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"pip install 'slowwave\[onnx\]'"):
@@ -164,42 +163,3 @@ def test_texts_are_run_in_parts_of_bounded_size_and_none_is_left_out(lengths):
     cut = [lengths[part] for part in onnx.parts(lengths)]
     assert [length for part in cut for length in part] == lengths
     assert all(len(part) < 2 or len(part) * max(part) <= onnx.PART_TOKENS for part in cut)
-
-
-def hub_of(repository: Path):
-    """The hub's client for one repository: it copies the files that match a pattern."""
-
-    def snapshot_download(name: str, *, local_dir: Path, allow_patterns: list[str]) -> None:
-        assert name == "sentence-transformers/tiny"
-        for path in repository.rglob("*"):
-            place = path.relative_to(repository).as_posix()
-            if path.is_file() and any(fnmatch(place, pattern) for pattern in allow_patterns):
-                (local_dir / place).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(path, local_dir / place)
-
-    return snapshot_download
-
-
-def test_one_command_fetches_a_model_and_says_what_to_set(folder, tmp_path, monkeypatch, capsys):
-    (folder / "onnx").mkdir()
-    (folder / "model.onnx").rename(folder / "onnx" / "model.onnx")
-    for other in ("onnx/model_quantized.onnx", "pytorch_model.bin", "README.md"):
-        (folder / other).write_text("not wanted", encoding="utf-8")
-    monkeypatch.setattr("huggingface_hub.snapshot_download", hub_of(folder))
-    assert fetch.main(["tiny", str(tmp_path / "models")]) == 0
-    made = tmp_path / "models" / "tiny"
-    assert f"SLOWWAVE_EMBEDDING__FOLDER={made}" in capsys.readouterr().out
-    assert sorted(path.name for path in made.rglob("*onnx*") if path.is_file()) == ["model.onnx"]
-    assert not (made / "README.md").exists()
-    np.testing.assert_allclose(opened(made).embed_query("kiln"), mean_of("kiln"), atol=1e-5)
-
-
-def test_where_the_hub_is_away_the_command_says_so_in_one_line(tmp_path, monkeypatch, capsys):
-    def away(*_, **__):
-        raise OSError("nobody there")
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", away)
-    assert fetch.main(["tiny", str(tmp_path)]) == TransientError.exit_code
-    told = capsys.readouterr().err
-    assert "sentence-transformers/tiny cannot be fetched" in told
-    assert told.count("\n") == 1

@@ -53,9 +53,7 @@ def open_onnx(settings: EmbeddingSettings) -> Embedder:
         ConfigError: no folder is configured, onnxruntime is not installed, or the folder lacks a usable model.
     """
     if settings.folder is None:
-        raise ConfigError(
-            "embedding.folder is not set. `python -m slowwave.models.embed.fetch` downloads a model."
-        )
+        raise ConfigError("embedding.folder is not set: docs/embedders.md says how to download a model.")
     if find_spec("onnxruntime") is None:
         raise ConfigError("embedding.folder needs onnxruntime: `pip install 'slowwave[onnx]'`.")
     folder = settings.folder.expanduser().resolve()
