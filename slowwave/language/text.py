@@ -4,14 +4,7 @@ from typing import Final
 
 import polars as pl
 
-from slowwave.language.lexicon import (
-    DENIALS,
-    HABITS,
-    MONTHS,
-    NUMBERS,
-    TENS,
-    WEEKDAYS,
-)
+from slowwave.language.lexicon import DENIALS, MONTHS, NUMBERS, TENS, WEEKDAYS, any_of
 
 _NO_DATE = "\n\n\n"
 """Stands where a row has no date: a text has no two empty lines."""
@@ -87,7 +80,7 @@ def without_telling_date(text: pl.Expr, told_at: pl.Expr) -> pl.Expr:
         bare = bare.str.split(form.fill_null(_NO_DATE)).list.join(
             ""
         )  # replace_all takes one pattern for all rows
-    is_lasting = straight_text(text).str.contains(rf"\b(?:as of|{'|'.join(HABITS)})\b")
+    is_lasting = straight_text(text).str.contains(rf"\b(?:as of|{any_of('habits')})\b")
     return pl.when(is_lasting.fill_null(value=False)).then(bare).otherwise(text)
 
 

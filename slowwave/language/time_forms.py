@@ -13,18 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from slowwave.deferred import pattern
-from slowwave.language.lexicon import (
-    AFTER,
-    AROUND,
-    BEFORE,
-    INSIDE,
-    MONTHS,
-    NUMBERS,
-    ORDINALS,
-    SINCE,
-    UNTIL,
-    WEEKDAYS,
-)
+from slowwave.language.lexicon import MONTHS, NUMBERS, WEEKDAYS, word_set, words
 
 Kind = Literal["full", "yearless", "relative"]
 """A date with its year, one without (the latest that is not in the future), or one counted from now."""
@@ -32,6 +21,8 @@ Kind = Literal["full", "yearless", "relative"]
 Span = tuple[datetime, datetime]
 
 DAY = timedelta(days=1)
+AFTER, SINCE, BEFORE = word_set("after"), word_set("since"), word_set("before")
+UNTIL, AROUND, INSIDE = word_set("until"), word_set("around"), word_set("inside")
 LEADS = INSIDE | AFTER | SINCE | BEFORE | UNTIL | AROUND | {"between", "on", "at", "from", "by"}
 """Prepositions after which a month, a weekday or a season is a time."""
 CLEAR: frozenset[str] = frozenset()
@@ -47,6 +38,7 @@ _MONTH_NUMBERS = {name: number for number, one in enumerate(MONTHS, 1) for name 
     "sept": 9
 }
 _WEEKDAY_NUMBERS = {name: number for number, one in enumerate(WEEKDAYS) for name in (one, one[:3])}
+_ORDINALS = words("ordinals")
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _AMOUNTS = {word: number for number, word in enumerate(NUMBERS)} | {"a": 1, "an": 1}
 
@@ -169,7 +161,7 @@ def _iso(asked: _Asked) -> _Found:
 
 def _date(asked: _Asked) -> _Found:
     month, named = _MONTH_NUMBERS[asked.word("month")], asked.word("day")
-    day = int(named) if named.isdecimal() else ORDINALS.index(named) + 1
+    day = int(named) if named.isdecimal() else _ORDINALS.index(named) + 1
     first, last = int(asked.word("first") or day), int(asked.word("last") or day)
     span, kind = _yearly(asked, lambda year: _days(year, month, first, last))
     is_sure = kind != "yearless" or asked.word("nth") or asked.word("of") or not named.isdecimal()
@@ -279,7 +271,7 @@ def _rolling(asked: _Asked) -> _Found:
 _WHICH = r"(?P<which>this\s+past|last|this|next|past|previous)\s+"
 _DAYS_TO = r"(?:(?P<first>\d{1,2})(?:st|[nr]d|th)?\s*(?:-|–|to|and)\s*)?"
 _TO_DAY = r"(?:\s*(?:-|–|to)\s*(?P<last>\d{1,2})(?:st|[nr]d|th)?(?!\d))?"
-_DAY_OR_NTH = rf"(?P<day>\d{{1,2}}|{'|'.join(ORDINALS)})"
+_DAY_OR_NTH = rf"(?P<day>\d{{1,2}}|{'|'.join(_ORDINALS)})"
 _FORMS: tuple[tuple[str, Callable[[_Asked], _Found]], ...] = (
     (rf"{_FULL_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d)(?P<clock>[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{{1,9}})?)?"
      r"(?:Z|[+-]\d\d:?\d\d)?)?)?", _iso),

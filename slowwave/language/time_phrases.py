@@ -14,12 +14,17 @@ from typing import Literal
 
 from slowwave.deferred import pattern
 from slowwave.errors import InputError
-from slowwave.language.lexicon import AFTER, AROUND, BEFORE, SINCE, UNTIL, WEEKDAYS
+from slowwave.language.lexicon import WEEKDAYS
 from slowwave.language.time_forms import (
+    AFTER,
+    AROUND,
+    BEFORE,
     COUNTED,
     DAY,
     LEADS,
+    SINCE,
     UNIT_DAYS,
+    UNTIL,
     Period,
     counted,
     half_unit,
