@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from slowwave.language.lexicon import STOP_WORDS, any_of, word_set, words
-from slowwave.language.sentences import plain_sentences
+from slowwave.language.text import plain_sentences
 
 ORDER_WORDS: Final = 16
 """Words of a sentence that chooses between two ways or forbids one, at most: a longer one tells of a matter."""
