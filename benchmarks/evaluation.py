@@ -20,7 +20,7 @@ from slowwave.home.workspace import Workspace, open_workspace
 from slowwave.journal.new_cells import new_cells
 from slowwave.language.query_words import QUERY_WORDS
 from slowwave.language.tokens import count_tokens
-from slowwave.measure import EVERY, figures_by, recall_table, wanted_turns
+from slowwave.measure import EVERY, recall_by_category, wanted_turns
 from slowwave.recall.reader import Reader
 from slowwave.recall.turns import LIST_ROWS
 from slowwave.recording.ingest import ingest_sources
@@ -150,17 +150,14 @@ def add_up(parts: Sequence[Asked], *, seconds: float) -> SetEvaluation:
     tokens = pl.concat([part.tokens for part in parts]).mean()
     left_out = sum((Counter(part.left_out) for part in parts), Counter())
     placed = by_shares(found, list_names(found))
-    recall, by_session = recall_table(placed, wanted), session_recall(placed, wanted, _sessions(parts))
-    other = compared(found, wanted)
-    names = ("baseline", "alone", "without")
-    baselines, alone, without = (figures_by(other.filter(pl.col("group") == name), "way") for name in names)
-    by_category = figures_by(recall, "category")
+    sessions = pl.concat([part.sessions for part in parts])
+    other, by_category = compared(found, wanted), recall_by_category(placed, wanted)
     return SetEvaluation(
         recall=by_category.pop(EVERY),
-        sessions=figures_by(by_session.head(1), "category")[EVERY],
+        sessions=session_recall(placed, wanted, sessions),
         by_category=by_category,
-        baselines=baselines,
-        granularities={"alone": alone, "without": without},
+        baselines=other.pop("baseline"),
+        granularities=other,
         tokens_returned=round(float(cast("float | None", tokens) or 0.0), 1),
         tokenizer=TOKENIZER,
         questions=wanted["question_index"].n_unique(),
@@ -171,18 +168,13 @@ def add_up(parts: Sequence[Asked], *, seconds: float) -> SetEvaluation:
     )
 
 
-def _sessions(parts: Sequence[Asked]) -> pl.DataFrame:
-    """`turn_id` and `session_id` of all parts: a turn's id is made of its session's."""
-    return pl.concat([part.sessions for part in parts])
-
-
 def _apart(frame: pl.DataFrame, place: int) -> pl.DataFrame:
     """Questions of one conversation under numbers that no other conversation has."""
     return frame.with_columns(pl.col("question_index") + place * 1_000_000_000)
 
 
-def session_recall(placed: pl.DataFrame, wanted: pl.DataFrame, sessions: pl.DataFrame) -> pl.DataFrame:
-    """`recall_table` of whole sessions, each where its best turn stands; evidence are the sessions of the turns.
+def session_recall(placed: pl.DataFrame, wanted: pl.DataFrame, sessions: pl.DataFrame) -> Figures:
+    """Recall of whole sessions, each where its best turn is; evidence are the sessions of the turns.
 
     `sessions` has `turn_id` and `session_id`, of every turn of `placed` and `wanted`.
     """
@@ -194,7 +186,7 @@ def session_recall(placed: pl.DataFrame, wanted: pl.DataFrame, sessions: pl.Data
         .with_columns(rank=pl.col("rank").rank("ordinal").over("question_index").cast(pl.Int64))
     )
     asked = wanted.join(of_turn, on="turn_id", how="inner").drop("turn_id").unique(maintain_order=True)
-    return recall_table(*(rows.rename({"session_id": "turn_id"}) for rows in (best, asked)))
+    return recall_by_category(*(rows.rename({"session_id": "turn_id"}) for rows in (best, asked)))[EVERY]
 
 
 def said_turns(conversation: Conversation) -> pl.DataFrame:

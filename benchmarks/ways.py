@@ -10,10 +10,10 @@ from typing import Final
 
 import polars as pl
 
-from slowwave.measure import recall_table, turns_for
+from slowwave.measure import EVERY, recall_by_category, turns_for
 from slowwave.recall.reader import Reader
 from slowwave.recall.turns import FoundTurns
-from slowwave.schemas.questions import Question
+from slowwave.schemas.questions import Figures, Question
 
 RANK_CONSTANT: Final = 60
 """k of the plain hybrid baseline: Cormack, Clarke and Buettcher, 2009."""
@@ -86,23 +86,23 @@ def by_ranks(found: pl.DataFrame, lists: Sequence[str]) -> pl.DataFrame:
     return ranked_by(found, lists, [1.0 / (RANK_CONSTANT + pl.col(f"{name}_rank")) for name in lists])
 
 
-def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
-    """Recall of all questions by other ways: `group`, `way`, `question_count` and `recall_at_<k>`.
+def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> dict[str, dict[str, Figures]]:
+    """Recall of all questions by other ways, by group and way.
 
     Groups are `baseline` (one scale of full text, vectors, both fused by rank), `alone` (each list) and `without` (the
     whole but that list). A way whose list is not there is left out.
     """
+
+    def recall(placed: pl.DataFrame) -> Figures:
+        return recall_by_category(placed, wanted)[EVERY]
+
     there = list_names(found)
     plain = [name for name in BASELINES if name in there]
-    ways = {("baseline", BASELINES[name]): by_shares(found, [name]) for name in plain}
+    baseline = {BASELINES[name]: recall(by_shares(found, [name])) for name in plain}
     if len(plain) == len(BASELINES):
-        ways["baseline", "plain hybrid"] = by_ranks(found, plain)
-    ways |= {("alone", name): by_shares(found, [name]) for name in there if name not in OF_DIALOGUE}
-    ways |= {("without", name): by_shares(found, [one for one in there if one != name]) for name in there}
-    parts = [
-        recall_table(placed, wanted)
-        .head(1)
-        .select(pl.lit(group).alias("group"), pl.lit(way).alias("way"), pl.exclude("category"))
-        for (group, way), placed in ways.items()
-    ]
-    return pl.concat(parts) if parts else pl.DataFrame(schema={"group": pl.String, "way": pl.String})
+        baseline["plain hybrid"] = recall(by_ranks(found, plain))
+    return {
+        "baseline": baseline,
+        "alone": {name: recall(by_shares(found, [name])) for name in there if name not in OF_DIALOGUE},
+        "without": {name: recall(by_shares(found, [one for one in there if one != name])) for name in there},
+    }

@@ -26,9 +26,6 @@ CUTS: Final = (5, 10, 25, 50)
 EVERY: Final = "all"
 """The category of all questions together."""
 
-WANTED: Final = pl.Schema({"question_index": pl.Int64, "category": pl.String, "turn_id": pl.String})
-"""One row a question and turn of its evidence."""
-
 PLACED: Final = pl.Schema({"question_index": pl.Int64, "turn_id": pl.String, "rank": pl.Int64})
 """One row a question and turn that was found for it; the best has rank 1."""
 
@@ -72,7 +69,13 @@ def measure(home: Home, questions: Sequence[Question]) -> Evaluation:
     if wanted.is_empty():
         why = ", ".join(f"{count} x {reason}" for reason, count in left_out.items())
         raise InputError(f"no question can be measured: {why or 'there is none'}")
-    by_category = figures_by(recall_table(placed_turns(reader, store, questions), wanted), "category")
+    places = [
+        (place, turn_id, rank)
+        for place, question in enumerate(questions)
+        for rank, turn_id in enumerate(turns_for(reader, store, question).scores, start=1)
+    ]
+    placed = pl.DataFrame(places, PLACED, orient="row")
+    by_category = recall_by_category(placed, wanted)
     return Evaluation(
         recall=by_category.pop(EVERY),
         by_category=by_category,
@@ -83,7 +86,7 @@ def measure(home: Home, questions: Sequence[Question]) -> Evaluation:
 
 
 def wanted_turns(questions: Sequence[Question], known: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Evidence that is there (`WANTED`), and counts of what is not.
+    """Evidence that is there (`question_index`, `category`, `turn_id`), and counts of what is not.
 
     `known` has `id`, as evidence names a turn, and `turn_id`. Questions without any evidence left have no row.
     """
@@ -93,7 +96,11 @@ def wanted_turns(questions: Sequence[Question], known: pl.DataFrame) -> tuple[pl
         orient="row",
     )
     named = asked.explode("id").drop_nulls("id")
-    wanted = named.join(known, on="id", how="inner", maintain_order="left").select(WANTED.names()).unique()
+    wanted = (
+        named.join(known, on="id", how="inner", maintain_order="left")
+        .select("question_index", "category", "turn_id")
+        .unique()
+    )
     lost = {
         "evidence that is not there": named.join(known, on="id", how="anti").height,
         "question without evidence": asked.height - wanted["question_index"].n_unique(),
@@ -109,41 +116,20 @@ def turns_for(reader: Reader, store: Store, question: Question) -> FoundTurns:
     return find_turns(store, TurnQuestion(words, vector, Filters(as_of=question.asked_at)), reader.settings)
 
 
-def placed_turns(reader: Reader, store: Store, questions: Sequence[Question]) -> pl.DataFrame:
-    """The turns found for each question (`PLACED`)."""
-    places = [
-        (place, turn_id, rank)
-        for place, question in enumerate(questions)
-        for rank, turn_id in enumerate(turns_for(reader, store, question).scores, start=1)
-    ]
-    return pl.DataFrame(places, PLACED, orient="row")
+def recall_by_category(placed: pl.DataFrame, wanted: pl.DataFrame) -> dict[str, Figures]:
+    """Recall of all questions together (`EVERY`, first), then by category.
 
-
-def recall_table(placed: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
-    """Recall by category, and of all together in the first row.
-
-    `category`, `question_count` and for each of `CUTS` `recall_at_<k>`: the mean over the questions of the share of
-    a question's evidence turns among its first k, 0..1. Every question of `wanted` counts, found or not.
+    Recall at k is the mean over the questions of the share of a question's evidence turns among its first k, by the
+    ranks of `placed` (`PLACED`). Every question of `wanted` counts, found or not.
     """
     ranked = wanted.join(placed, on=["question_index", "turn_id"], how="left")
     shares = ranked.group_by("question_index", "category").agg(
-        (pl.col("rank") <= cut).fill_null(value=False).mean().alias(f"recall_at_{cut}") for cut in CUTS
+        (pl.col("rank") <= cut).fill_null(value=False).mean().alias(f"recall@{cut}") for cut in CUTS
     )
-    means = [pl.col(f"recall_at_{cut}").mean().fill_null(0.0) for cut in CUTS]
-    columns = [pl.len().cast(pl.Int64).alias("question_count"), *means]
-    whole = shares.select(pl.lit(EVERY).alias("category"), *columns)
-    return pl.concat([whole, shares.group_by("category").agg(columns).sort("category")])
-
-
-def figures_by(table: pl.DataFrame, name: str) -> dict[str, Figures]:
-    """The rows of a table of recall by their `name`."""
-    return {
-        row[name]: {
-            **{f"recall@{cut}": round(row[f"recall_at_{cut}"], 4) for cut in CUTS},
-            "questions": row["question_count"],
-        }
-        for row in table.iter_rows(named=True)
-    }
+    means = [pl.col(f"recall@{cut}").mean().fill_null(0.0).round(4) for cut in CUTS]
+    by_category = shares.group_by("category").agg(*means, questions=pl.len()).sort("category")
+    every = shares.select(*means, questions=pl.len()).row(0, named=True)
+    return {EVERY: every} | {row.pop("category"): row for row in by_category.iter_rows(named=True)}
 
 
 def headline(found: Evaluation) -> str:

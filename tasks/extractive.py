@@ -8,8 +8,7 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.language.lexicon import STOP_WORDS
-from slowwave.language.sentences import sentences, single_spaced, word_count
-from slowwave.language.text import token_count, words
+from slowwave.language.text import sentences, single_spaced, token_count, word_count, words
 from slowwave.lifecycle.retention import days_since
 
 LONGEST_SENTENCE = 60

@@ -15,7 +15,7 @@ import polars as pl
 
 from slowwave.home.paths import Home
 from slowwave.home.persons_words import persons_words
-from slowwave.language.sentences import sentences
+from slowwave.language.text import sentences
 from slowwave.models.page_lines import page_line
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.moments import days_of

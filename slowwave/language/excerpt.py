@@ -2,9 +2,9 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.terms import query_terms, word_terms
@@ -40,15 +40,11 @@ _SIGN_SHARE = 0.3
 """Share of brackets, quotes and the like from which on a unit is data, such as JSON."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The terms of a question in their order, each with its weight above 0: the rarer, the higher."""
-
-    weights: Mapping[str, float]
+Asked = dict[str, float]
+"""The terms of a question in their order, each with its weight above 0: the rarer, the higher."""
 
 
-@dataclass(frozen=True)
-class _Word:
+class _Word(NamedTuple):
     """A word of a text, and the asked terms that it or a part of `camelCase` has."""
 
     start: int
@@ -59,12 +55,12 @@ class _Word:
 def asked_terms(question: str, rarity: Rarity | None = None) -> Asked:
     """The terms of a question's words without stop words, each with its `rarity`; without one all weigh 1."""
     terms = list(dict.fromkeys(query_terms(telling_words(question, most=QUERY_WORDS))))
-    return Asked(dict(zip(terms, rarity(terms) if rarity is not None else [1.0] * len(terms), strict=True)))
+    return dict(zip(terms, rarity(terms) if rarity is not None else [1.0] * len(terms), strict=True))
 
 
 def asked_words(words: Iterable[str]) -> Asked:
     """The terms of words, each of weight 1."""
-    return Asked(dict.fromkeys((term for word in words for term in word_terms(word)), 1.0))
+    return dict.fromkeys((term for word in words for term in word_terms(word)), 1.0)
 
 
 def excerpt(text: str, asked: Asked, *, most: int, cue: Cue | None = None) -> Excerpt:
@@ -100,7 +96,7 @@ def _asked_in(text: str, asked: Asked) -> list[_Word]:
     """The question's words in a text, in order; what `_`, `-`, `/` or `.` join are several words."""
     found = list[_Word]()
     for match in _WORD.finditer(text):
-        terms = tuple(term for term in _terms(match[0]) if term in asked.weights)
+        terms = tuple(term for term in _terms(match[0]) if term in asked)
         if terms:
             found.append(_Word(match.start(), match.end(), terms))
     return found
@@ -116,26 +112,22 @@ def _ranked(
     text: str, units: Sequence[Unit], words: Sequence[_Word], asked: Asked, cue: Cue | None
 ) -> Iterator[int]:
     """Places of units: the best for each term, the rarest term first, then all with a score, the best first."""
-    weights = asked.weights
     terms = _terms_in(units, words)
     scores = [
-        sum(weights[term] for term in held) * (MACHINE if held and _is_data(unit.of(text)) else 1.0)
+        sum(asked[term] for term in held) * (MACHINE if held and _is_data(unit.of(text)) else 1.0)
         for unit, held in zip(units, terms, strict=True)
     ]
     if cue is not None:
-        most = CUE * max(weights.values(), default=1.0)
-        texts = (unit.of(text) for unit in units)
-        scores = [score + most * cue(part) for part, score in zip(texts, scores, strict=True)]
+        most = CUE * max(asked.values(), default=1.0)
+        scores = [score + most * cue(unit.of(text)) for unit, score in zip(units, scores, strict=True)]
     scores = _with_neighbours(scores)
-    order = sorted(
-        (place for place, score in enumerate(scores) if score > 0), key=lambda place: -scores[place]
-    )
+    order = [place for place in sorted(range(len(units)), key=lambda one: -scores[one]) if scores[place] > 0]
     best = dict[str, int]()
     for place in order:
         for term in terms[place]:
             best.setdefault(term, place)
     covered = set[str]()
-    for term in sorted(best, key=lambda term: -weights[term]):
+    for term in sorted(best, key=lambda term: -asked[term]):
         if term not in covered:
             covered |= terms[best[term]]
             yield best[term]
@@ -224,11 +216,8 @@ def _shown(text: str, parts: Sequence[Place], words: Sequence[_Word]) -> Excerpt
         elif shown:
             shown += between[: len(CUT_LINE)]
         moved = len(shown) - start
-        places += [
-            (word.start + moved, word.end + moved)
-            for word in words
-            if start <= word.start and word.end <= end
-        ]
+        within = (word for word in words if start <= word.start and word.end <= end)
+        places += [(word.start + moved, word.end + moved) for word in within]
         shown += text[start:end]
         last = end
     shown += f" {DOTS}" if text[last:].strip() else ""

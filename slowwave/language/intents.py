@@ -7,53 +7,29 @@ the worlds of `benchmarks`), and that one wrongly. Nothing here looks into the m
 
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import cast, get_args
 
 from slowwave.deferred import pattern
 from slowwave.schemas.search import Intent
 
-_EXEMPLAR_FILE = files(__package__) / "exemplars.toml"
-_QUESTIONS: dict[str, list[str]] = tomllib.loads(_EXEMPLAR_FILE.read_text(encoding="utf-8"))
-EXEMPLARS: dict[Intent, tuple[str, ...]] = {intent: tuple(_QUESTIONS[intent]) for intent in get_args(Intent)}
+_TABLES: dict[str, dict[str, list[str]]] = tomllib.loads(
+    (files(__package__) / "intents.toml").read_text(encoding="utf-8")
+)
+EXEMPLARS: dict[Intent, tuple[str, ...]] = {
+    intent: tuple(_TABLES["exemplars"][intent]) for intent in get_args(Intent)
+}
 """Questions of each intent, which no home was asked: the noise of a vector space is measured on them."""
 
-_PERSON = (
-    r"(?:person|people|man|woman|colleague|co-?worker|friend|relative|teammate|team\s+member|customer|client|"
-    r"engineer|developer|maintainer|reviewer|manager|author|doctor|teacher|neighbou?r)s?"
-)
-_TIME = (
-    r"(?:date|day|time|hour|week|month|year|season|quarter|century|decade|point)(?=['’]s\b|\s*(?:$|[?.,!])|\s+(?:did|do|"
-    r"does|was|were|is|are|will|would|has|have|had|can|could|should|of\s+the|in|on|for|we|i|you|he|she|they|it|the|to|"
-    r"that|this|my|our)\b)"
-)
-_AFTER_WHEN = (
-    r"(?:['’]s|['’]d)?\s*(?:$|[?.!,]|(?:did|was|were|is|are|am|do|does|will|would|should|shall|can|could|has|have|"
-    r"had|must|might|exactly|else|precisely|approximately|roughly|about|in|on|the\s+(?:first|last)\s+time)\b)"
-)
-_CUES = pattern(
-    r"\b(?:"
-    r"(?P<why>why|how\s+come|(?:what|which)\s+(?:else\s+|exactly\s+|has\s+|have\s+|originally\s+|really\s+)?"
-    r"(?:made|makes|making|motivat\w+|caus(?:e|es|ed|ing)(?!\s+(?:has|have|did|does|do|is|are)\b)|"
-    r"led|leads|prompt(?:s|ed)|inspir\w+|drove|drives|"
-    r"triggered|convinced|persuaded|brought\s+about)\b|"
-    r"(?:what|which)(?:['’]?s|\s+(?:is|are|was|were|could\s+be|might\s+be))\s+"
-    r"(?:\w+['’]s?\s+|(?:the|his|her|their|our|my|your)\s+)?(?:main\s+|real\s+)?"
-    r"(?:reasons?|causes?|motivations?|motives?|rationale|thinking\s+behind|reasoning)\b|"
-    r"(?:for\s+)?(?:what|which)\s+reasons?|what\s+for\b)"
-    rf"|(?P<when>when(?={_AFTER_WHEN})|(?:what|which)\s+(?:\w+\s+)?{_TIME}|"
-    rf"how\s+(?:long\s+(?:ago|since|has|have|had|was|were|did|until|before)|soon|recently|old)\b|"
-    r"since\s+when|until\s+when)"
-    rf"|(?P<who>who(?:m|se|['’]s|['’]d|['’]re)?|(?:what|which)\s+(?:\w+\s+)?{_PERSON}|what\s+person)"
-    r"|(?P<general>how(?!\s+(?:many|much|often|far|big|large|tall|long|fast)\b)|what\s+if|what\s+do\s+you\s+think)"
-    r"|(?P<what>what(?:['’]?s|['’]re)?|which|where|how\s+(?:many|much|often|far|big|large|tall|long|fast)|"
-    r"(?:list|name|enumerate)\s+(?:all|the|every|some|any|his|her|our|my|their))"
-    r")\b",
-    re.I | re.A,
-)
-_WEAK = pattern(
-    r"\b(?P<why>because|reasons?|rationale)\b|\b(?P<when>when|timeline|chronology|date\s+of)\b", re.I | re.A
-)
+
+def _by_intent(cues: Mapping[str, Sequence[str]]) -> re.Pattern[str]:
+    """A pattern whose groups are the intents of a table of cues."""
+    groups = (f"(?P<{intent}>{'|'.join(rows)})" for intent, rows in cues.items())
+    return pattern(rf"\b(?:{'|'.join(groups)})\b".replace(" ", r"\s+"), re.I)
+
+
+_CUES, _WEAK = _by_intent(_TABLES["cues"]), _by_intent(_TABLES["weak"])
 _CHATTER = pattern(
     r"^.*\b(?:i|we|you)\s+(?:already\s+|do\s+)?know\b[^?]*?\bbut\b|"
     r"\b(?:what\s+(?:i|we)(?:['’]d)?\s+(?:\w+\s+){1,3}?to\s+know\s+is|(?:guess|know)\s+what|who\s+knows|"
@@ -65,7 +41,7 @@ LONGEST_QUESTION = 2_000
 
 
 def intent_by_words(question: str) -> Intent:
-    """The intent that the first question word shows; "general" where there is no such word.
+    """The intent that the first question word shows, in English or Russian; "general" where there is no such word.
 
     Sentences that end in a question mark go before the rest, so that a story told first does not count.
     """
@@ -89,23 +65,6 @@ _COMPLEX = pattern(
     r"would|might|could|likely|ways)\b",
     re.I | re.A,
 )
-
-
-def is_complex(question: str) -> bool:
-    """Return whether a question joins, compares, counts, lists, supposes or goes through time: it needs more results.
-
-    Simple ones get depth 2 and 5 results, complex ones 4 and 20; in doubt it is complex, which costs only room.
-    """
-    text = question[:LONGEST_QUESTION]
-    return (
-        len(text.split()) > LONG_QUESTION
-        or text.count("?") > 1
-        or ";" in text
-        or _COMPLEX.search(text) is not None
-        or _LIST.search(text) is not None
-    )
-
-
 _VERB = r"(?:do|does|did|has|have|had|is|are|was|were|will|would|can|could|should|might)\b"
 _MANY = rf"(?!{_VERB})(?!\w*(?:ss|us|is)\b)[a-z]{{3,}}s"
 _LIST = pattern(
@@ -116,6 +75,16 @@ _LIST = pattern(
     r"|\bin\s+(?:what|which)\s+ways\b",
     re.I | re.A,
 )
+
+
+def is_complex(question: str) -> bool:
+    """Return whether a question joins, compares, counts, lists, supposes or goes through time: it needs more results.
+
+    Simple ones get depth 2 and 5 results, complex ones 4 and 20; in doubt it is complex, which costs only room.
+    """
+    text = question[:LONGEST_QUESTION]
+    is_long = len(text.split()) > LONG_QUESTION or text.count("?") > 1 or ";" in text
+    return is_long or _COMPLEX.search(text) is not None or asks_for_list(text)
 
 
 def asks_for_list(question: str) -> bool:

@@ -10,13 +10,7 @@ from typing import Final, get_args
 
 import polars as pl
 
-from slowwave.language.lexicon import (
-    AMBIGUOUS_NAMES,
-    FOLDED_LETTERS,
-    KNOWN_AS,
-    NICKNAMES,
-    PERSON_WORDS,
-)
+from slowwave.language.lexicon import AMBIGUOUS_NAMES, FOLDED_LETTERS, by_alias, table, word_set
 from slowwave.schemas.choices import EntityType
 from slowwave.schemas.tables import OWNER
 
@@ -26,7 +20,9 @@ _TYPE = rf"\s*\(({'|'.join(TYPES)})\)\s*$"
 SHORT = 3
 """Letters of a name that is too short to stand for another one: such names are only ever the same as themselves."""
 
-_FAMILIES: Final = {alias.split()[0]: name.split()[0] for alias, name in KNOWN_AS.items()}
+_KNOWN_AS: Final = table("known_as")
+_NICKNAMES: Final = by_alias("nicknames")
+_FAMILIES: Final = {alias.split()[0]: name.split()[0] for alias, name in _KNOWN_AS.items()}
 
 _LETTERS: Final = FOLDED_LETTERS | {
     "’": "'", "++": " plus plus", "c#": "c sharp", "f#": "f sharp", "&": " and ",
@@ -42,7 +38,7 @@ _VERSION = (
 _NUMBER = r"^(.*\p{Lu}.*?)\s+\d{1,4}(?:\s*(?:LTS|lts))?$"
 """A whole number counts as a version only behind a name with a capital: Postgres 16, and not kiln 2."""
 
-_WORDS: Final = "|".join(sorted(PERSON_WORDS))
+_WORDS: Final = "|".join(sorted(word_set("person_words")))
 _PRONOUN: Final = r"(?i)^(?:his|her|their) "
 
 NO_SAME = pl.DataFrame(schema=dict.fromkeys([*OWNER, "plain", "called"], pl.String))
@@ -100,7 +96,7 @@ def with_thing_name(frame: pl.DataFrame, column: str, entity_type: pl.Expr) -> p
             .otherwise(free)
         )
     )
-    short = pl.when(is_ambiguous(free)).then(versionless).otherwise(free).replace(KNOWN_AS)
+    short = pl.when(is_ambiguous(free)).then(versionless).otherwise(free).replace(_KNOWN_AS)
     return frame.with_columns(steps.select(short.alias(column)).to_series())
 
 
@@ -118,7 +114,7 @@ def person_name(plain: pl.Expr) -> pl.Expr:
 
 def first_name(plain: pl.Expr) -> pl.Expr:
     """The first word of a plain name, and for a nickname the name that it stands for."""
-    return plain.str.replace(_TITLE, "").str.extract(r"^(\S+)", 1).replace(NICKNAMES)
+    return plain.str.replace(_TITLE, "").str.extract(r"^(\S+)", 1).replace(_NICKNAMES)
 
 
 def family(plain: pl.Expr) -> pl.Expr:

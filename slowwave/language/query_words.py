@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from slowwave.language.lexicon import MATTERLESS_WORDS, STOP_WORDS, THEMELESS_WORDS
+from slowwave.language.lexicon import STOP_WORDS, THEMELESS_WORDS, word_set
 
 QUERY_WORDS = 64
 """Most different words of a question in a full-text search."""
@@ -13,6 +13,7 @@ STATEMENT_CHARACTERS = 2_000
 """A longer text is a paste, and too long to be kept beside its words."""
 
 _WORD = re.compile(r"\w+")
+_MATTERLESS = STOP_WORDS | word_set("any_matter")
 
 
 def telling_words(text: str, *, most: int) -> str:
@@ -37,7 +38,7 @@ def _words_of(text: str) -> frozenset[str]:
 
 def names_a_thing(text: str) -> bool:
     """Return whether a question asks for something, and not for whatever there was ("what happened?")."""
-    return not plain_words(text) <= MATTERLESS_WORDS
+    return not plain_words(text) <= _MATTERLESS
 
 
 def calls_for_nothing(text: str) -> bool:

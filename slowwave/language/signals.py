@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
-from slowwave.language.lexicon import EVERYDAY_ERRORS, GENERAL_FOLDERS, STOP_WORDS, TRUNK_BRANCHES
+from slowwave.language.lexicon import STOP_WORDS, word_set
 from slowwave.language.query_words import plain_words
 from slowwave.language.terms import terms_of_words, word_terms
 
@@ -17,6 +17,8 @@ PATH_LENGTH = 300
 SAME_ERROR = 0.5
 """From this sameness on, a text speaks of the same error."""
 
+_EVERYDAY_ERRORS = word_set("everyday_errors")
+_GENERAL_FOLDERS, _TRUNK_BRANCHES = word_set("general_folders"), word_set("trunk_branches")
 _PATH_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_./\\@~-"
 FEW_WORDS = 2
 
@@ -51,13 +53,13 @@ def file_words(path: str) -> str:
     named = [*parts[-2:-1], PurePosixPath(parts[-1]).stem] if parts else []
     words = [word.lower() for part in named for word in _WORD.findall(_HUMP.sub(" ", part))]
     return " ".join(
-        dict.fromkeys(word for word in words if word not in GENERAL_FOLDERS and not word.isdigit())
+        dict.fromkeys(word for word in words if word not in _GENERAL_FOLDERS and not word.isdigit())
     )
 
 
 def branch_words(branch: str) -> str:
     """Words of a branch without its kind: `feat/departure-index` gives `departure index`; a trunk gives ""."""
-    if branch.lower() in TRUNK_BRANCHES:
+    if branch.lower() in _TRUNK_BRANCHES:
         return ""
     plain = _HUMP.sub(" ", _BRANCH_PREFIX.sub("", branch.strip()))
     return " ".join(dict.fromkeys(word.lower() for word in _WORD.findall(plain)))
@@ -98,7 +100,7 @@ def error_signature(error: str) -> frozenset[str]:
     """Names that hardly another error has, in lower case: classes beyond the everyday ones, and codes."""
     message = error_message(error)
     found = {match.lower() for match in [*_CLASS.findall(message), *_CODE.findall(message)]}
-    return frozenset(found - EVERYDAY_ERRORS)
+    return frozenset(found - _EVERYDAY_ERRORS)
 
 
 def error_words(error: str) -> frozenset[str]:

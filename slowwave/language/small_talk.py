@@ -4,16 +4,7 @@ from typing import Final
 
 import polars as pl
 
-from slowwave.language.lexicon import (
-    ANNOUNCING,
-    DAY_WORDS,
-    MONTHS,
-    NUMBERS,
-    PERSONAL,
-    SMALL_TALK,
-    TENS,
-    WEEKDAYS,
-)
+from slowwave.language.lexicon import MONTHS, NUMBERS, TENS, WEEKDAYS, any_of, word_set, words
 from slowwave.language.text import straight_text
 
 STATEMENT = 6
@@ -24,12 +15,12 @@ ANNOUNCEMENT = 14
 
 _LETTERS: Final = r"[\p{L}\p{N}_']+"
 _NUMBER = rf"\d|\b(?:{'|'.join([*NUMBERS[2:], *TENS])})\b"
-_DATE = rf"\b(?:{'|'.join([*MONTHS, *WEEKDAYS, *DAY_WORDS])})\b"
-_PERSON = rf"\b(?:{'|'.join(PERSONAL)})\b"
+_DATE = rf"\b(?:{'|'.join([*MONTHS, *WEEKDAYS, *words('day_words')])})\b"
+_PERSON = rf"\b{any_of('personal')}\b"
 _PATH = r"\w[/\\]\w|\b\w+[_.]\w+\b|`[^`]+`"
 _NAME = r"[\p{L}\p{N},;:'’)-]\s+\p{Lu}[\p{L}\p{N}-]+"
 """A capital within a sentence: at its beginning every word has one."""
-_ANNOUNCES = rf"^(?:{'|'.join(ANNOUNCING)})\b"
+_ANNOUNCES = rf"^(?:{'|'.join(words('announcing'))})\b"
 
 
 def is_small_talk(text: pl.Expr) -> pl.Expr:
@@ -43,4 +34,4 @@ def is_small_talk(text: pl.Expr) -> pl.Expr:
     is_exact = plain.str.contains(_NUMBER) | plain.str.contains(_DATE) | text.str.contains(_PATH)
     is_about = (plain.str.contains(_PERSON) | text.str.contains(_NAME)) & (count >= STATEMENT)
     is_announcement = plain.str.contains(_ANNOUNCES) & (count <= ANNOUNCEMENT) & ~is_exact & ~is_about
-    return (said.list.set_difference(sorted(SMALL_TALK)).list.len() == 0) | is_announcement
+    return (said.list.set_difference(sorted(word_set("small_talk"))).list.len() == 0) | is_announcement

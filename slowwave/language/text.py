@@ -1,17 +1,11 @@
-"""Text as columns: token estimates, words, and the values in which two sentences may not differ."""
+"""Text as columns: sentences, words, token estimates, and the values in which two sentences may not differ."""
 
+import re
 from typing import Final
 
 import polars as pl
 
-from slowwave.language.lexicon import (
-    DENIALS,
-    HABITS,
-    MONTHS,
-    NUMBERS,
-    TENS,
-    WEEKDAYS,
-)
+from slowwave.language.lexicon import DENIALS, MONTHS, NUMBERS, TENS, WEEKDAYS, any_of
 
 _NO_DATE = "\n\n\n"
 """Stands where a row has no date: a text has no two empty lines."""
@@ -19,6 +13,11 @@ _NO_DATE = "\n\n\n"
 CHARACTERS_A_TOKEN = 4.0
 """English text averages about four characters a token in the tokenizers of current models; an estimate only."""
 
+READ_CHARACTERS = 2_000
+"""Of a longer text only so much is looked through for questions."""
+
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
+_SENTENCES_AND_LINES = re.compile(r"(?<=[.!?])\s+|\n+")
 _DENIES = rf"\b(?:{'|'.join(DENIALS)})\b"
 _NEGATION = rf"{_DENIES}|\b(?:none|nothing|nobody|neither|nor|no longer|instead of|stop|stopped|removed|disabled|off)\b"
 _NUMBER_WORDS: Final = (
@@ -87,7 +86,7 @@ def without_telling_date(text: pl.Expr, told_at: pl.Expr) -> pl.Expr:
         bare = bare.str.split(form.fill_null(_NO_DATE)).list.join(
             ""
         )  # replace_all takes one pattern for all rows
-    is_lasting = straight_text(text).str.contains(rf"\b(?:as of|{'|'.join(HABITS)})\b")
+    is_lasting = straight_text(text).str.contains(rf"\b(?:as of|{any_of('habits')})\b")
     return pl.when(is_lasting.fill_null(value=False)).then(bare).otherwise(text)
 
 
@@ -139,3 +138,44 @@ def full_text_queries(texts: pl.Series, *, whole: int, most: int) -> list[str]:
 def without_speakers(text: pl.Expr) -> pl.Expr:
     """A conversation's text without the "name: " before each turn: who spoke says nothing about the theme."""
     return text.str.replace_all(r"(?m)^[\p{L}][\p{L}\p{N} ._-]{0,30}: ", "")
+
+
+def single_spaced(text: pl.Expr) -> pl.Expr:
+    """Text in one line, every run of white space as one blank."""
+    return text.str.replace_all(r"\s+", " ").str.strip_chars()
+
+
+def sentences(text: pl.Expr) -> pl.Expr:
+    """The sentences and lines of a text in order, single-spaced, as a list without empty ones."""
+    marked = text.str.replace_all(r"([.!?])\s+|\n+", "$1\u241e").str.split("\u241e")
+    return marked.list.eval(single_spaced(pl.element())).list.eval(pl.element().filter(pl.element() != ""))
+
+
+def straight(text: str) -> str:
+    """A text in lower case, with straight apostrophes."""
+    return text.lower().replace("\u2019", "'")
+
+
+def plain_sentences(text: str) -> list[str]:
+    """The sentences and lines of one text in order, as `straight` has them."""
+    return _SENTENCES_AND_LINES.split(straight(text).strip())
+
+
+def word_count(text: pl.Expr) -> pl.Expr:
+    """Words as people count them: what stands between white space."""
+    return text.str.count_matches(r"\S+").cast(pl.Int64)
+
+
+def shortened(text: pl.Expr, most: int) -> pl.Expr:
+    """The first `most` words in one line, with dots where there were more."""
+    words = single_spaced(text).str.split(" ")
+    short = words.list.head(most).list.join(" ")
+    return pl.when(words.list.len() > most).then(pl.format("{} ...", short)).otherwise(short)
+
+
+def asking_share(text: str) -> float:
+    """The share of a text's sentences that are questions, 0..1."""
+    if "?" not in text:
+        return 0.0
+    parts = [part for part in _SENTENCES.split(text[:READ_CHARACTERS].strip()) if part]
+    return len([part for part in parts if part.endswith("?")]) / max(len(parts), 1)

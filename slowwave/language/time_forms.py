@@ -1,10 +1,11 @@
-"""The forms in which English names a time: what each looks like, how it is counted, and the period at one place.
+"""The forms in which English names a time: what each looks like, how it is counted, and the period at one position.
 
-Some forms are a time only after a preposition ("in May" is one, "it may" is none). "N units ago" is the day N units
-back, wider by half a unit on both sides (`SPREAD`), and by three quarters of one after "about" and for "a couple",
-"a few" and "several" (`VAGUE`). If a filter asks (`exact`), it is that day alone.
+Weeks begin on Monday, days at midnight UTC. Seasons are the meteorological ones of the north; a winter has the year
+in which it began. Some forms are a time only after a preposition ("in May" is one, "it may" is none). "N units ago" is
+the day N units back, wider by half a unit on both sides; if a filter asks (`exact`), it is that day alone.
 """
 
+import calendar
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,62 +13,60 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from slowwave.deferred import pattern
-from slowwave.language.calendar_words import (
-    AMOUNTS,
-    DAY,
-    LAST_MONTH,
-    MONTH_NUMBERS,
-    SEASONS,
-    SPREAD,
-    VAGUE,
-    WEEKDAY_NUMBERS,
-    Span,
-    counted,
-    days_of,
-    latest,
-    midnight,
-    months_from,
-    shifted,
-    units_back,
-)
-from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, ORDINALS, SINCE, UNTIL, WEEKDAYS
+from slowwave.language.lexicon import MONTHS, NUMBERS, WEEKDAYS, word_set, words
 
 Kind = Literal["full", "yearless", "relative"]
 """A date with its year, one without (the latest that is not in the future), or one counted from now."""
-LEADS_OF_BORDERS = (AFTER | SINCE | BEFORE | UNTIL | AROUND | {"between"}) - {"by"}
-"""Prepositions that name a side of a period, and hardly anything but time."""
-_LEADS_OF_DATES = INSIDE | LEADS_OF_BORDERS | {"from", "by"}
-_LEADS_OF_DAYS = LEADS_OF_BORDERS | {"on", "at", "over", "during", "from", "by"}
-_LEADS_OF_ROLLING = INSIDE | {"for"}
+
+Span = tuple[datetime, datetime]
+
+DAY = timedelta(days=1)
+AFTER, SINCE, BEFORE = word_set("after"), word_set("since"), word_set("before")
+UNTIL, AROUND, INSIDE = word_set("until"), word_set("around"), word_set("inside")
+LEADS = INSIDE | AFTER | SINCE | BEFORE | UNTIL | AROUND | {"between", "on", "at", "from", "by"}
+"""Prepositions after which a month, a weekday or a season is a time."""
 CLEAR: frozenset[str] = frozenset()
 PEOPLE = {"april", "may", "june", "august", "jan"}
 """Months that are first names too: "by June" is a person as likely as a time."""
 VERBS = {"may", "march", "mar"}
 
-_MONTH = rf"(?P<month>{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\.?(?![a-z])"
-_WEEKDAY = rf"(?P<weekday>{'|'.join(sorted(WEEKDAY_NUMBERS, key=len, reverse=True))})(?![a-z])"
+UNIT_DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
+_UNIT_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_HALF_UNITS = {"week": 3, "month": 15, "year": 183}
+"""Days on both sides of a count of units; shorter units are counted exactly."""
+_MONTH_NUMBERS = {name: number for number, one in enumerate(MONTHS, 1) for name in (one, one[:3])} | {
+    "sept": 9
+}
+_WEEKDAY_NUMBERS = {name: number for number, one in enumerate(WEEKDAYS) for name in (one, one[:3])}
+_ORDINALS = words("ordinals")
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_AMOUNTS = {word: number for number, word in enumerate(NUMBERS)} | {"a": 1, "an": 1}
+
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})\.?(?![a-z])"
+_WEEKDAY = rf"(?P<weekday>{'|'.join(sorted(_WEEKDAY_NUMBERS, key=len, reverse=True))})(?![a-z])"
 _DAY_NAME = rf"(?:{'|'.join(WEEKDAYS)}),?\s+"
 _FULL_YEAR = r"(?P<year>[12]\d{3})(?!\d)"
 _YEAR = rf"(?:(?:,?\s+|\s*,\s*)(?:of\s+)?(?:the\s+year\s+)?(?:{_FULL_YEAR}|(?P<year_word>last|this)\s+year))"
 _NTH = r"(?P<nth>st|[nr]d|th)?(?!\d)"
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(AMOUNTS, key=len, reverse=True))})"
-_UNIT = rf"(?P<unit>{'|'.join(SPREAD)})s?"
-ABOUT = r"(?:(?P<about>about|around|roughly|approximately|almost|nearly|some|over|more\s+than|maybe)\s+)?"
-COUNTED = rf"{ABOUT}{_COUNT}\s+{_UNIT}"
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_AMOUNTS, key=len, reverse=True))})"
+_UNIT = r"(?P<unit>minute|hour|day|week|month|year)s?"
+COUNTED = rf"{_COUNT}\s+{_UNIT}"
 _COUNTED_NOUN = (
     r"(?!\s*[%$€]|\s+(?:rows|lines|files|users|requests|records|events|items|times|tokens|words|characters|people|"
     r"tests|steps|calls|bytes|points|dollars|euros|years|days|hours|minutes|seconds|ms|kb|mb|gb|km|miles|cells|"
     r"cases|messages|turns|pages|more)\b)"
 )
+"""What a number of four digits counts: it is no year then."""
 _SPRING_SOFTWARE = (
     r"(?!\s+(?:framework|boot|security|cloud|data|mvc|batch|beans?|context|app|config|webflux|jpa)\b)"
 )
 _OF_OTHER = r"(?!\s+of\b)"
 _OWN = pattern(r"(?:\b(?:my|our|your|his|her|its|their|one)|['’]s?)\s+(?:the\s+)?$", re.I)
+"""Before "last year": it is somebody's last one, and not the calendar's."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class _Asked:
     """One match of a form, and the moment from which it is counted."""
 
     match: re.Match[str]
@@ -79,30 +78,73 @@ class Asked:
         found = self.match.groupdict().get(name)
         return " ".join(found.lower().split()) if found else ""
 
+    @property
+    def is_owned(self) -> bool:
+        """Return whether a possessive precedes the match."""
+        return bool(_OWN.search(self.match.string[: self.match.start()]))
 
-Found = tuple[Span | None, Kind, frozenset[str]]
-"""The span that a form names (None: no such day), its kind, and the prepositions of which one must stand before it."""
-Read = Callable[[Asked], Found]
+
+_Found = tuple[Span | None, Kind, frozenset[str]]
+"""The span that a form names (None: no such day), its kind, and the prepositions of which one must precede it."""
 
 
-def _years(asked: Asked, most: int = 8) -> list[int]:
-    """The one year that is named, else this one and those before it."""
+def midnight(at: datetime) -> datetime:
+    """The beginning of a moment's day."""
+    return at.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def counted(count: str) -> int:
+    """A count in words or digits."""
+    return int(count) if count.isdecimal() else _AMOUNTS[count.lower()]
+
+
+def half_unit(unit: str) -> timedelta:
+    """The time on both sides of a count of these units."""
+    return timedelta(days=_HALF_UNITS.get(unit, 0))
+
+
+def _shifted(first: datetime, months: int) -> datetime:
+    """A moment some months later (earlier if negative); a day that the month lacks becomes its last one."""
+    year, month = divmod(first.year * 12 + first.month - 1 + months, 12)
+    return first.replace(
+        year=year, month=month + 1, day=min(first.day, calendar.monthrange(year, month + 1)[1])
+    )
+
+
+def _months(year: int, month: int, length: int) -> Span:
+    """So many months from the first day of one."""
+    first = datetime(year, month, 1, tzinfo=UTC)
+    return first, _shifted(first, length)
+
+
+def _days(year: int, month: int, day: int, last: int) -> Span | None:
+    """The days from `day` to `last` of a month; None where the month has no such day."""
+    if not 1 <= month <= len(MONTHS) or not 1 <= day <= last <= calendar.monthrange(year, month)[1]:
+        return None
+    first = datetime(year, month, day, tzinfo=UTC)
+    return first, first + DAY * (last - day + 1)
+
+
+def _yearly(asked: _Asked, in_year: Callable[[int], Span | None]) -> tuple[Span | None, Kind]:
+    """The one that is named of spans that come every year: without a word for its year, the latest that has begun."""
+    now, which = asked.now, asked.word("which")
     if asked.word("year"):
-        return [int(asked.word("year"))]
+        return in_year(int(asked.word("year"))), "full"
     if asked.word("year_word"):
-        return [asked.now.year - (asked.word("year_word") == "last")]
-    return [asked.now.year - back for back in range(min(most, asked.now.year))]
+        return in_year(now.year - (asked.word("year_word") == "last")), "relative"
+    around = range(now.year - 8, now.year + 2)  # a 29 February may lie eight years back
+    spans = [span for year in around if (span := in_year(year))]
+    if which == "next":
+        return next((span for span in spans if span[0] > now), None), "relative"
+    if which == "this":
+        current = in_year(now.year)
+        return next((span for span in spans if span[0] <= now < span[1]), current), "relative"
+    border = 1 if which else 0  # the last one is over, the latest has begun
+    found = max((span for span in spans if span[border] <= now), default=None)
+    return found, "relative" if which else "yearless"
 
 
-def _dated(asked: Asked, spans: list[Span | None]) -> tuple[Span | None, Kind]:
-    if asked.word("year"):
-        return spans[0], "full"
-    if asked.word("year_word"):
-        return spans[0], "relative"
-    return latest(spans, asked.now), "yearless"
-
-
-def _iso(asked: Asked) -> Found:
+def _iso(asked: _Asked) -> _Found:
     year, month, day = (int(asked.word(name) or 0) for name in ("year", "month", "day"))
     if asked.word("clock"):
         try:
@@ -112,81 +154,42 @@ def _iso(asked: Asked) -> Found:
         at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
         hour = timedelta(hours=1)
         return (at, at + timedelta.resolution) if asked.exact else (at - hour, at + hour), "full", CLEAR
-    if day or not 1 <= month <= LAST_MONTH:
-        return days_of(year, month, day, day), "full", CLEAR
-    return months_from(year, month, 1), "full", CLEAR
+    if day or not 1 <= month <= len(MONTHS):
+        return _days(year, month, day, day), "full", CLEAR
+    return _months(year, month, 1), "full", CLEAR
 
 
-def _numeric(asked: Asked) -> Found:
-    """Dots put the day first; with slashes it must be told from the month."""
-    one, other, year = (int(asked.word(name)) for name in ("one", "other", "year"))
-    days = [days_of(year, month, day, day) for day, month in ((one, other), (other, one))]
-    if asked.word("separator") == "." or days[0] == days[1] or days[1] is None:
-        return days[0], "full", CLEAR
-    return days[1] if days[0] is None else None, "full", CLEAR
-
-
-def _date(asked: Asked) -> Found:
-    month = MONTH_NUMBERS[asked.word("month")]
-    named = asked.word("day")
-    day = int(named) if named.isdecimal() else ORDINALS.index(named) + 1
+def _date(asked: _Asked) -> _Found:
+    month, named = _MONTH_NUMBERS[asked.word("month")], asked.word("day")
+    day = int(named) if named.isdecimal() else _ORDINALS.index(named) + 1
     first, last = int(asked.word("first") or day), int(asked.word("last") or day)
-    span, kind = _dated(asked, [days_of(year, month, first, last) for year in _years(asked)])
-    sure = kind != "yearless" or asked.word("nth") or asked.word("of") or not named.isdecimal()
-    return span, kind, CLEAR if sure or asked.word("month") not in VERBS else _LEADS_OF_DATES | _LEADS_OF_DAYS
+    span, kind = _yearly(asked, lambda year: _days(year, month, first, last))
+    is_sure = kind != "yearless" or asked.word("nth") or asked.word("of") or not named.isdecimal()
+    return span, kind, CLEAR if is_sure or asked.word("month") not in VERBS else LEADS
 
 
-def _month(asked: Asked) -> Found:
-    name, which = asked.word("month"), asked.word("which")
-    spans: list[Span | None] = [months_from(year, MONTH_NUMBERS[name], 1) for year in _years(asked, 2)]
-    if which:
-        wanted = None if which == "this" and name in VERBS else _which(which, spans, asked.now)
-        return wanted, "relative", CLEAR
-    span, kind = _dated(asked, spans)
+def _month(asked: _Asked) -> _Found:
+    name = asked.word("month")
+    if asked.word("which") == "this" and name in VERBS:
+        return None, "relative", CLEAR
+    span, kind = _yearly(asked, lambda year: _months(year, _MONTH_NUMBERS[name], 1))
     if kind != "yearless":
         return span, kind, CLEAR
-    return span, kind, _LEADS_OF_DATES - {"by", "from"} if name in PEOPLE else _LEADS_OF_DATES
+    return span, kind, LEADS - {"by", "from"} if name in PEOPLE else LEADS
 
 
-def _which(which: str, spans: list[Span | None], now: datetime) -> Span | None:
-    """The last, this year's or the next of spans that come once a year; the first of them is this year's."""
-    current = spans[0]
-    if which in ("last", "this past", "past", "previous"):
-        return latest(spans, now, is_over=True)
-    if which == "this" or current is None:
-        holding = [span for span in spans if span and span[0] <= now < span[1]]
-        return holding[0] if holding else current
-    if current[0] > now:
-        return current
-    return shifted(current[0], 12), shifted(current[1], 12)
-
-
-def _year(asked: Asked) -> Found:
-    if asked.word("decade"):
-        return months_from(int(asked.word("decade")) * 10, 1, 120), "full", _LEADS_OF_DATES
-    return months_from(int(asked.word("year")), 1, 12), "full", _LEADS_OF_DATES
-
-
-def _quarter(asked: Asked) -> Found:
-    named = asked.word("quarter")
-    number = int(named) if named.isdecimal() else ORDINALS.index(named) + 1
-    years = [int(asked.word("before"))] if asked.word("before") else _years(asked, 2)
-    spans: list[Span | None] = [months_from(year, 3 * number - 2, 3) for year in years]
-    if asked.word("before"):
-        return spans[0], "full", CLEAR
-    span, kind = _dated(asked, spans)
-    return span, kind, _LEADS_OF_DATES if kind == "yearless" else CLEAR
-
-
-def _season(asked: Asked) -> Found:
-    season, which = asked.word("season"), asked.word("which")
-    spans: list[Span | None] = [months_from(year, SEASONS[season], 3) for year in _years(asked, 3)]
-    if which:
-        return _which(which, spans, asked.now), "relative", CLEAR
-    span, kind = _dated(asked, spans)
-    if kind == "yearless" and season == "spring" and not asked.word("the") and not asked.exact:
+def _season(asked: _Asked) -> _Found:
+    season = asked.word("season")
+    span, kind = _yearly(asked, lambda year: _months(year, _SEASONS[season], 3))
+    if kind != "yearless":
+        return span, kind, CLEAR
+    if season == "spring" and not asked.word("the") and not asked.exact:
         return None, kind, CLEAR
-    return span, kind, CLEAR if kind != "yearless" else (INSIDE | LEADS_OF_BORDERS)
+    return span, kind, LEADS - {"on", "at", "from", "by"}
+
+
+def _year(asked: _Asked) -> _Found:
+    return _months(int(asked.word("year")), 1, 12), "full", LEADS
 
 
 def _of_unit(unit: str, back: int, now: datetime) -> Span:
@@ -197,40 +200,35 @@ def _of_unit(unit: str, back: int, now: datetime) -> Span:
         return monday, monday + DAY * 7
     if unit == "weekend":
         return monday + DAY * 5, monday + DAY * 7
-    length = {"month": 1, "quarter": 3, "year": 12}[unit]
+    length = _UNIT_MONTHS[unit]
     first = today.replace(day=1, month=(today.month - 1) // length * length + 1)
-    return shifted(first, -length * back), shifted(first, length - length * back)
+    return _shifted(first, -length * back), _shifted(first, length - length * back)
 
 
-def _unit(asked: Asked) -> Found:
+def _unit(asked: _Asked) -> _Found:
     which, unit = asked.word("which"), asked.word("unit")
-    if which in ("last", "next") and _OWN.search(asked.match.string[: asked.match.start()]):
+    if not which:  # "at the weekend"
+        spans = [_of_unit(unit, back, asked.now) for back in (0, 1)]
+        return next(span for span in spans if span[0] <= asked.now), "relative", LEADS - INSIDE | {"over"}
+    if which in ("last", "next") and asked.is_owned:
         return None, "relative", CLEAR
-    back = {"this": 0, "current": 0, "next": -1, "": 2}.get(which, 1)
+    back = {"this": 0, "current": 0, "next": -1}.get(which, 1)
     return _of_unit(unit, back, asked.now), "relative", CLEAR
 
 
-def _the_weekend(asked: Asked) -> Found:
-    weekend = latest([_of_unit("weekend", back, asked.now) for back in (0, 1)], asked.now)
-    return weekend, "relative", _LEADS_OF_DAYS
+def _day_word(asked: _Asked) -> _Found:
+    shifts = {"last": -1, "yesterday": -1, "tomorrow": 1, "before": -2}
+    shift = next((shifts[word] for word in asked.word("day").split() if word in shifts), 0)
+    day = midnight(asked.now) + DAY * shift
+    return (day, day + DAY), "relative", CLEAR
 
 
-def _day_word(asked: Asked) -> Found:
-    word, today = asked.word("day"), midnight(asked.now)
-    if word in ("last night", "last evening"):
-        return (today - DAY / 2, min(today + DAY / 2, max(asked.now, today))), "relative", CLEAR
-    days = {"yesterday": -1, "tomorrow": 1, "the day before yesterday": -2, "day before yesterday": -2}.get(
-        word, 0
-    )
-    return (today + DAY * days, today + DAY * (days + 1)), "relative", CLEAR
-
-
-def _weekday(asked: Asked) -> Found:
+def _weekday(asked: _Asked) -> _Found:
     """The latest before today, unless this or the next is named, or the week."""
     which, week, name = asked.word("which"), asked.word("week"), asked.word("weekday")
     if len(name) < len("friday") and not (which or week or asked.exact):
         return None, "relative", CLEAR
-    number, today = WEEKDAY_NUMBERS[name], midnight(asked.now)
+    number, today = _WEEKDAY_NUMBERS[name], midnight(asked.now)
     if week or which == "this":
         back = {"last": 1, "next": -1}.get(week, 0)
         day = _of_unit("week", back, asked.now)[0] + DAY * number
@@ -238,69 +236,62 @@ def _weekday(asked: Asked) -> Found:
         day = today + DAY * ((number - today.weekday() - 1) % 7 + 1)
     else:
         day = today - DAY * ((today.weekday() - number - 1) % 7 + 1)
-    return (day, day + DAY), "relative", CLEAR if which or week else _LEADS_OF_DAYS
+    return (day, day + DAY), "relative", CLEAR if which or week else LEADS - {"in", "within"}
 
 
-def spread(unit: str, counted_match: re.Match[str]) -> timedelta:
-    """The time on both sides of a count of units (a match of `COUNTED`)."""
-    is_vague = bool(counted_match["about"]) or " ".join(counted_match["count"].lower().split()) in VAGUE
-    return timedelta(days=SPREAD[unit][is_vague])
+def _units_back(asked: _Asked) -> datetime | None:
+    """The moment so many units ago, months and years by the calendar, days and longer from midnight; or None."""
+    unit, count = asked.word("unit"), counted(asked.word("count") or "1")
+    months = _UNIT_MONTHS.get(unit, 0) * count
+    try:
+        start = _shifted(asked.now, -months) if months else asked.now - timedelta(UNIT_DAYS[unit] * count)
+    except (ValueError, OverflowError):  # before the year 1
+        return None
+    if start.year <= 1:  # half a unit earlier there may be no year
+        return None
+    return start if unit in ("minute", "hour") else midnight(start)
 
 
-def _ago(asked: Asked) -> Found:
-    unit = asked.word("unit")
-    start = units_back(asked.now, counted(asked.word("count")), unit)
-    if start is None or start.year <= 1:
+def _ago(asked: _Asked) -> _Found:
+    start, unit = _units_back(asked), asked.word("unit")
+    if start is None:
         return None, "relative", CLEAR
-    length = timedelta.resolution
-    if unit not in ("minute", "hour"):
-        start, length = midnight(start), DAY
-    if asked.exact:
-        return (start, start + length), "relative", CLEAR
-    aside = spread(unit, asked.match)
-    return (start - aside, min(start + length + aside, asked.now)), "relative", CLEAR
+    end = start + (timedelta.resolution if unit in ("minute", "hour") else DAY)
+    aside = timedelta(0) if asked.exact else half_unit(unit)
+    return (start - aside, end if asked.exact else min(end + aside, asked.now)), "relative", CLEAR
 
 
-def _rolling(asked: Asked) -> Found:
-    """From so many units back until now; days and longer from the beginning of that day."""
-    if _OWN.search(asked.match.string[: asked.match.start()]):
-        return None, "relative", CLEAR
-    count, unit = asked.word("count"), asked.word("unit")
-    start = units_back(asked.now, counted(count) if count else 1, unit)
-    if start is not None and unit not in ("minute", "hour"):
-        start = midnight(start)
-    return (start, asked.now) if start else None, "relative", CLEAR if count else _LEADS_OF_ROLLING
+def _rolling(asked: _Asked) -> _Found:
+    """From so many units back until now."""
+    start = None if asked.is_owned else _units_back(asked)
+    leads = CLEAR if asked.word("count") else INSIDE | {"for"}
+    return (start, asked.now) if start else None, "relative", leads
 
 
 _WHICH = r"(?P<which>this\s+past|last|this|next|past|previous)\s+"
 _DAYS_TO = r"(?:(?P<first>\d{1,2})(?:st|[nr]d|th)?\s*(?:-|–|to|and)\s*)?"
 _TO_DAY = r"(?:\s*(?:-|–|to)\s*(?P<last>\d{1,2})(?:st|[nr]d|th)?(?!\d))?"
-_DAY_OR_NTH = rf"(?P<day>\d{{1,2}}|{'|'.join(ORDINALS)})"
-_FORMS: tuple[tuple[str, Read], ...] = (
+_DAY_OR_NTH = rf"(?P<day>\d{{1,2}}|{'|'.join(_ORDINALS)})"
+_FORMS: tuple[tuple[str, Callable[[_Asked], _Found]], ...] = (
     (rf"{_FULL_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d)(?P<clock>[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{{1,9}})?)?"
      r"(?:Z|[+-]\d\d:?\d\d)?)?)?", _iso),
-    (rf"(?P<one>\d{{1,2}})(?P<separator>[./])(?P<other>\d{{1,2}})(?P=separator){_FULL_YEAR}", _numeric),
     (rf"(?:{_DAY_NAME})?(?:the\s+)?{_DAYS_TO}{_DAY_OR_NTH}{_NTH}\s+(?P<of>of\s+)?{_MONTH}{_YEAR}?", _date),
     (rf"(?:{_DAY_NAME})?{_MONTH}\s+(?:the\s+)?(?P<day>\d{{1,2}}){_NTH}{_TO_DAY}{_YEAR}?", _date),
     (rf"{_MONTH}{_YEAR}?", _month),
     (rf"{_WHICH}{_MONTH}", _month),
-    (rf"(?:{_FULL_YEAR}{_COUNTED_NOUN}|(?:the\s+)?(?P<decade>(?:19|20)\d)0s)", _year),
-    (rf"q(?P<quarter>[1-4]){_YEAR}?", _quarter),
-    (r"(?P<before>[12]\d{3})[\s-]?q(?P<quarter>[1-4])", _quarter),
-    (rf"(?:the\s+)?(?P<quarter>{'|'.join(ORDINALS[:4])})\s+quarter{_YEAR}", _quarter),
-    (rf"(?:{_WHICH}|(?P<the>the\s+))?(?P<season>{'|'.join(SEASONS)}){_SPRING_SOFTWARE}{_YEAR}?{_OF_OTHER}", _season),
+    (rf"{_FULL_YEAR}{_COUNTED_NOUN}", _year),
+    (rf"(?:{_WHICH}|(?P<the>the\s+))?(?P<season>{'|'.join(_SEASONS)}){_SPRING_SOFTWARE}{_YEAR}?{_OF_OTHER}", _season),
     (rf"(?:the\s+)?(?P<which>this\s+past|last|this|next|past|previous|current)\s+(?P<unit>week|weekend|month|quarter|"
      rf"year){_OF_OTHER}", _unit),
-    (r"(?:the\s+)?(?P<unit>week|weekend|month|quarter|year)\s+before\s+last", _unit),
-    (r"(?:the\s+)?weekend", _the_weekend),
+    (r"(?:the\s+)?(?P<unit>weekend)", _unit),
     (r"(?P<day>(?:the\s+)?day\s+before\s+yesterday|last\s+(?:night|evening)|yesterday|tomorrow|today|tonight|"
      r"this(?=\s+(?:morning|afternoon|evening)))(?:\s+(?:morning|afternoon|evening|night))?", _day_word),
     (rf"(?:{_WHICH})?{_WEEKDAY}(?:,?\s+(?:of\s+)?(?P<week>last|this|next)\s+week)?", _weekday),
     (rf"{COUNTED}\s+(?:ago|back)", _ago),
-    (rf"(?:the\s+)?(?:last|past|previous)\s+{_COUNT}\s+{_UNIT}{_OF_OTHER}", _rolling),
+    (rf"(?:the\s+)?(?:last|past|previous)\s+{COUNTED}{_OF_OTHER}", _rolling),
     (rf"the\s+(?:last|past)\s+{_UNIT}{_OF_OTHER}", _rolling),
 )  # fmt: skip
-FORMS = tuple((pattern(form + r"(?!\w)", re.I | re.A), read) for form, read in _FORMS)
+_READERS = tuple((pattern(form + r"(?!\w)", re.I | re.A), read) for form, read in _FORMS)
 _GOES_ON = re.compile(r"[-_]\w")
 _GOES_ON_AFTER_DIGIT = re.compile(r"[-_./:]\w")
 
@@ -324,11 +315,11 @@ def read_period(
     time only after one. With None any form is taken. `now` is in UTC; with `exact` nothing is widened.
     """
     best: Period | None = None
-    for form, read in FORMS:
+    for form, read in _READERS:
         match = form.match(text, position)
         if match is None or (best and match.end() < best.until) or _goes_on(text, match.end()):
             continue
-        span, kind, leads = read(Asked(match, now, exact))
+        span, kind, leads = read(_Asked(match, now, exact))
         if span is not None and span[0] < span[1] and (lead is None or not leads or lead in leads):
             best = Period(*span, match.end(), kind)
     return best

@@ -14,9 +14,23 @@ from typing import Literal
 
 from slowwave.deferred import pattern
 from slowwave.errors import InputError
-from slowwave.language.calendar_words import DAY, UNIT_DAYS, counted, midnight
-from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, SINCE, UNTIL, WEEKDAYS
-from slowwave.language.time_forms import COUNTED, LEADS_OF_BORDERS, Period, read_period, spread
+from slowwave.language.lexicon import WEEKDAYS
+from slowwave.language.time_forms import (
+    AFTER,
+    AROUND,
+    BEFORE,
+    COUNTED,
+    DAY,
+    LEADS,
+    SINCE,
+    UNIT_DAYS,
+    UNTIL,
+    Period,
+    counted,
+    half_unit,
+    midnight,
+    read_period,
+)
 
 Use = Literal["after", "before", "as_of", "since"]
 LONGEST_QUESTION = 2_000
@@ -34,8 +48,7 @@ class TimeRange:
     text: str
 
 
-_LEADS = INSIDE | LEADS_OF_BORDERS | {"on", "at", "for", "from", "by"}
-_LEAD_WORDS = "|".join(sorted(_LEADS, key=len, reverse=True)).replace(" ", r"\s+")
+_LEAD_WORDS = "|".join(sorted(LEADS | {"for"}, key=len, reverse=True)).replace(" ", r"\s+")
 _PART = r"(?:beginning|start|middle|(?:first|second)\s+(?:half|week))\s+of"
 """A part of a period is read as the whole of it."""
 _LEAD = pattern(
@@ -195,5 +208,5 @@ def _away(match: re.Match[str]) -> tuple[timedelta, timedelta]:
     if match["next"]:
         return DAY, max(DAY * UNIT_DAYS.get(match["next"].lower(), 7), DAY)
     unit = match["unit"].lower()
-    days = DAY * int(UNIT_DAYS[unit] * counted(" ".join(match["count"].lower().split())))
-    return days - spread(unit, match), days + spread(unit, match)
+    days = DAY * int(UNIT_DAYS[unit] * counted(match["count"]))
+    return days - half_unit(unit), days + half_unit(unit)

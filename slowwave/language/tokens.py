@@ -83,13 +83,10 @@ def package_file(name: Path) -> Path:
 @cache
 def _tokenizer() -> "Tokenizer":
     """The tokenizer of the wheel, read once a process (about 0.1 s)."""
-    path = package_file(FILE)
+    from tokenizers import Tokenizer  # noqa: PLC0415
+
     try:
-        from tokenizers import Tokenizer  # noqa: PLC0415
-    except ImportError as error:
-        raise ConfigError("the package `tokenizers` is not there: reinstall `wordllama`.") from error
-    try:
-        return Tokenizer.from_file(str(path))
+        return Tokenizer.from_file(str(package_file(FILE)))
     except Exception as error:  # the library raises plain Exception for a damaged file
         raise ConfigError(
             "the tokenizer inside `wordllama` cannot be read: reinstall `wordllama`."

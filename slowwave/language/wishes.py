@@ -5,25 +5,10 @@ are none.
 """
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
-from slowwave.language.lexicon import (
-    AT_HAND,
-    CHOOSING,
-    GIVING_UP,
-    HENCEFORTH,
-    HENCEFORTH_FIRST,
-    KEEP_IN_MIND,
-    NEVER_AGAIN,
-    NO_ORDER,
-    STANDING,
-    STANDING_BEHIND,
-    STOP_WORDS,
-    WISH_NOUNS,
-    WITHDRAWING,
-)
-from slowwave.language.sentences import plain_sentences
+from slowwave.language.lexicon import STOP_WORDS, any_of, word_set, words
+from slowwave.language.text import plain_sentences
 
 ORDER_WORDS: Final = 16
 """Words of a sentence that chooses between two ways or forbids one, at most: a longer one tells of a matter."""
@@ -31,37 +16,39 @@ ORDER_WORDS: Final = 16
 TELLING_LETTERS: Final = 5
 
 
-def _any_of(words: Iterable[str]) -> str:
-    return rf"(?:{'|'.join(map(re.escape, words))})"
-
-
 _OPENER = (
     r"(?:(?:ok|okay|and|but|also|please|so|yes|no|remember|note|und|aber|bitte|et|mais|s'il \w+ plaît|y|pero"
     r"|por favor|e|mas)[,.:]?\s+)*"
 )
-_WORDS = rf"{_any_of(STANDING)}\b(?!,?\s+{_any_of(NO_ORDER)}\b|[.!])"
-_REMEMBER = rf"{_any_of(KEEP_IN_MIND)}(?::\s*\S|,?\s+(?:that|dass)\b|\s+(?:que|qu'|we|our)\b)"
+_WORDS = rf"{any_of('standing')}\b(?!,?\s+{any_of('no_order')}\b|[.!])"
+_REMEMBER = rf"{any_of('keep_in_mind')}(?::\s*\S|,?\s+(?:that|dass)\b|\s+(?:que|qu'|we|our)\b)"
 _STANDING = re.compile(
-    rf"^{_OPENER}(?:{_WORDS}|{_any_of(HENCEFORTH_FIRST)}\b|{_REMEMBER})"
+    rf"^{_OPENER}(?:{_WORDS}|{any_of('henceforth_first')}\b|{_REMEMBER})"
     rf"|\b(?:please|you (?:should|must)|i want you to)\s+{_WORDS}"
-    rf"|\b(?:i|we|[\w-]+ and i)\s+(?:\w+ly\s+)?prefer\b|^[\w-]+ prefers\b|\b{_any_of(HENCEFORTH)}\b"
+    rf"|\b(?:i|we|[\w-]+ and i)\s+(?:\w+ly\s+)?prefer\b|^[\w-]+ prefers\b|\b{any_of('henceforth')}\b"
 )
 _ORDER = re.compile(
-    rf"^{_OPENER}(?:{_any_of(CHOOSING)}\b.+,\s*(?:(?:and|und|et|y)\s+)?(?:not|never|nicht|nie|kein\w*|pas|jamais|no|nunca)\s+\w"
+    rf"^{_OPENER}(?:{any_of('choosing')}\b.+,\s*(?:(?:and|und|et|y)\s+)?(?:not|never|nicht|nie|kein\w*|pas|jamais|no|nunca)\s+\w"
     r"|(?:don't|do not)\b.+\b(?:unless|without asking)\b|(?:kein\w*|nicht)\b.+\b(?:es sei denn|außer|ohne zu fragen)\b"
-    rf"|{_any_of(CHOOSING)}\b\s+(?:(?!(?:and|und|et|y|e)\s)[^\W_]+\s+){{0,3}}?{_any_of(STANDING_BEHIND)}\b(?!,?\s+{_any_of(NO_ORDER)}\b)"
-    rf"|{_any_of(NEVER_AGAIN)}\s+(?!{_any_of(NO_ORDER)}\b)\w|{_any_of(GIVING_UP)}\w|stop\s+\w+ing\s+\w"
+    rf"|{any_of('choosing')}\b\s+(?:(?!(?:and|und|et|y|e)\s)[^\W_]+\s+){{0,3}}?{any_of('standing_behind')}\b(?!,?\s+{any_of('no_order')}\b)"
+    rf"|{any_of('never_again')}\s+(?!{any_of('no_order')}\b)\w|{any_of('giving_up')}\w|stop\s+\w+ing\s+\w"
     r"|(?:ne\s|n')\w+\s+(?:plus\s+)?jamais\b"
     r"|(?:ne\s|n').+\b(?:sauf si|à moins|sans demander)\b|no\b.+\b(?:a menos que|salvo que|sin preguntar)\b)"
 )
-_AT_HAND = re.compile(rf"\b{_any_of(AT_HAND)}\b")
+_AT_HAND = re.compile(rf"\b{any_of('at_hand')}\b")
 
 WISH_WORDS: Final = (
-    " ".join(STANDING),
-    HENCEFORTH[0],
+    " ".join(words("standing")),
+    words("henceforth")[0],
     " ".join(
         word
-        for phrase in (*HENCEFORTH[1:], *HENCEFORTH_FIRST, *KEEP_IN_MIND, "unless", "without asking")
+        for phrase in (
+            *words("henceforth")[1:],
+            *words("henceforth_first"),
+            *words("keep_in_mind"),
+            "unless",
+            "without asking",
+        )
         for word in re.findall(r"[^\W_]+", phrase)
         if len(word) >= TELLING_LETTERS
     ),
@@ -80,7 +67,7 @@ WITHDRAWAL_WORDS: Final = (
 """The same for sentences that withdraw a wish."""
 
 _WITHDRAWN = re.compile(
-    rf"\b{_any_of(WITHDRAWING)}\s+(?P<behind>[^.:;,!?()]+)|\btake\s+(?P<within>[^.:;,!?()]+?)\s+back\b"
+    rf"\b{any_of('withdrawing')}\s+(?P<behind>[^.:;,!?()]+)|\btake\s+(?P<within>[^.:;,!?()]+?)\s+back\b"
     r"|\bnehme\s+(?P<before>[^.:;,!?()]+?)\s+zurück\b"
 )
 _REASON = re.compile(r"\s(?:because|since|as|now|weil|denn|parce|car|puisque|porque|ya que|pois)\b.*")
@@ -99,7 +86,7 @@ def withdrawn_matters(text: str) -> list[frozenset[str]]:
     for sentence in plain_sentences(text):
         for match in () if sentence.endswith("?") else _WITHDRAWN.finditer(sentence):
             matter = _REASON.sub("", next(part for part in match.groups() if part))
-            words = frozenset(re.findall(r"[^\W_]+", matter)) - STOP_WORDS - WISH_NOUNS
+            words = frozenset(re.findall(r"[^\W_]+", matter)) - STOP_WORDS - word_set("wish_nouns")
             found += [words] if words else []
     return found
 

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from slowwave.language.lexicon import DENIALS, STOP_WORDS
 from slowwave.language.query_words import plain_words
-from slowwave.language.sentences import straight
 from slowwave.language.terms import terms_of_words
+from slowwave.language.text import straight
 from slowwave.models.page_lines import page_line
 from slowwave.recall.lead import answering_sentence, is_raw, leading
 from slowwave.recall.page import day_heading

@@ -21,8 +21,7 @@ from slowwave.settings.groups import EpisodeSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Row
 from slowwave.trust.origins import whose_of
-from slowwave.trust.own_words import is_quoted
-from slowwave.trust.speakers import speaker_of
+from slowwave.trust.speakers import speaker_of, standing
 
 LEAD_CHARACTERS = 160
 """Characters of the first line of a page at most: an agent that reads only the beginning has the answer."""
@@ -222,7 +221,7 @@ def said_text(one: Said, asked: Asked, *, most: int, cue: Cue | None = None) -> 
 def said_word(one: Said, text: str) -> str:
     """Words for whose word the shown part of a message is; empty for a person's own."""
     row = one.row
-    is_quote = row["role"] != "document" and is_quoted(text, row["content"], row["role"])
+    is_quote = standing(text, row["content"], row["role"]) == "quoted"
     return WHOSE["untrusted" if is_quote else row["origin"]]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from slowwave.language.query_words import named_speaker
-from slowwave.language.sentences import asking_share
+from slowwave.language.text import asking_share
 from slowwave.models.embed.relevance import Vectors
 from slowwave.recall.conditions import cell_condition, recorded_condition, scope_condition, turn_condition
 from slowwave.schemas.choices import EPISODE

@@ -38,18 +38,14 @@ class ScopeSettings(Group):
 
     user_id: str = setting("local", "Owner of what is recorded.", min_length=1)
     project_id: str = setting(
-        "default",
-        "The home's own project: of what is remembered or recorded outside of any other.",
-        min_length=1,
+        "default", "Project of what is recorded outside of any repository.", min_length=1
     )
     project_from: Literal["repository", "setting"] = setting(
         "repository",
-        "The project of a conversation: of the git repository that it was held in, or always `project_id`, and then no "
-        "other project is read or written.",
+        "Project of a conversation: its git repository, or always `project_id`, so that no other is read or written.",
     )
-    moved: dict[str, str] = Field(
-        default_factory=dict,
-        description="Moved or cloned repositories: the project of the folder now, and the one whose memory it has.",
+    moved: dict[str, str] = setting(
+        {}, "Moved or cloned repositories: the project of the folder now, and the one whose memory it has."
     )
     scope: Scope = setting("user-private", "Who may read what is recorded.")
 
@@ -58,9 +54,7 @@ class ChunkSettings(Group):
     """Windows that go to the extractor."""
 
     window_tokens: int = setting(500, "Target tokens of a window.", ge=50, le=8000)
-    overlap_tokens: int = setting(
-        100, "Tokens repeated from the window before; less than the window.", ge=0, le=4000
-    )
+    overlap_tokens: int = setting(100, "Tokens repeated from the window before.", ge=0, le=4000)
 
     @model_validator(mode="after")
     def _overlap_leaves_room(self) -> "ChunkSettings":
@@ -80,29 +74,19 @@ class ReaderSettings(Group):
     """Bounds of what is read that a home may raise; `slowwave/ingest/bounds.py` has the others."""
 
     line_bytes: int = setting(
-        16_000_000,
-        "Bytes of a line of a transcript; a longer one is left out, and never held in memory.",
-        ge=10_000,
-        le=64_000_000,
+        16_000_000, "Bytes of a line of a transcript; longer ones are left out.", ge=10_000, le=64_000_000
     )
     conversation_bytes: int = setting(
         32_000_000,
-        "Bytes of a conversation in an export, which is held in memory whole; a longer one is left out.",
+        "Bytes of an exported conversation; longer ones are left out.",
         ge=10_000,
         le=128_000_000,
     )
     message_characters: int = setting(
-        200_000,
-        "Characters of a message; of a longer one the first three quarters and the last quarter of so many are taken.",
-        ge=1_000,
-        le=1_000_000,
+        200_000, "Characters of a message; longer ones lose their middle.", ge=1_000, le=1_000_000
     )
     ahead_hours: float = setting(
-        24.0,
-        "Hours that what is taken in may be dated after the moment of it, since clocks differ; what is dated later yet "
-        "was said on an unknown day.",
-        ge=0,
-        le=8_784,
+        24.0, "Hours by which a message may be dated in the future; else its day is unknown.", ge=0, le=8_784
     )
 
 
@@ -127,9 +111,8 @@ class LLMSettings(Group):
     temperature: float = setting(0.0, "Sampling temperature; 0 repeats best.", ge=0, le=2)
     budget_tokens: int | None = setting(None, "Tokens that one run may use; null means no limit.", ge=0)
     budget_cost: float | None = setting(None, "US dollars that one run may cost; null means no limit.", ge=0)
-    prices: dict[str, Price] = Field(
-        default_factory=dict,
-        description="Price by model name; a model without a price is reported as unpriced.",
+    prices: dict[str, Price] = setting(
+        {}, "Price by model name; models without one are reported as unpriced."
     )
 
 
@@ -137,36 +120,25 @@ class EmbeddingSettings(Group):
     """The model that turns text into vectors."""
 
     provider: Literal["auto", "ollama", "openai", "onnx", "wordllama", "none"] = setting(
-        "auto",
-        "`auto`: the model in `folder`, else Ollama if it answers and has the model, else the embedded one.",
+        "auto", "`auto`: the model in `folder`, else Ollama if it has the model, else the embedded one."
     )
-    folder: Path | None = setting(
-        None, "Folder of an ONNX model and its tokenizer, which runs in the process: docs/embedders.md."
-    )
+    folder: Path | None = setting(None, "Folder of an ONNX model and its tokenizer: docs/embedders.md.")
     model: str = setting("nomic-embed-text", "Model name for Ollama or an OpenAI-compatible server.")
     base_url: str | None = setting(None, "Server address; null means the provider's own default.")
     api_key: SecretStr | None = setting(None, "Key of the server; never logged.")
     timeout_seconds: float = setting(60.0, "Limit of one request.", gt=0)
     transport_retries: int = setting(3, "Repeats after what can pass.", ge=0, le=10)
     max_text_tokens: int | None = setting(
-        None,
-        "Longer texts are cut here, counted, before they are sent; null: as the model's profile says, at most 1500.",
-        ge=64,
+        None, "Longer texts are cut here and counted; null: as the model's profile says, at most 1500.", ge=64
     )
-    query_prefix: str | None = setting(
-        None, "Text that the model wants in front of a question; null means its profile's."
-    )
-    document_prefix: str | None = setting(
-        None, "Text that the model wants in front of a stored text; null means its profile's."
-    )
+    query_prefix: str | None = setting(None, "Text in front of a question; null means the profile's.")
+    document_prefix: str | None = setting(None, "Text in front of a stored text; null means the profile's.")
 
 
 class NightSettings(Group):
     """The sources of a night, and the gate of its LLM work."""
 
-    sources: list[Path] = Field(
-        default_factory=list, description="Files and folders that every night takes in first."
-    )
+    sources: list[Path] = setting([], "Files and folders that every night takes in first.")
     at: str = Field(
         default="03:00",
         pattern=r"^([01]\d|2[0-3]):[0-5]\d$",
@@ -175,12 +147,11 @@ class NightSettings(Group):
     min_hours: Amount = setting(20.0, "Hours since the last night's LLM work.")
     learn_at_once: bool = setting(
         default=True,
-        meaning="Extract what a conversation said when it has ended, in the background; else the night does it.",
+        meaning="Extract a conversation in the background once it has ended; else the night does.",
     )
     learn_tokens: Count = setting(200_000, "Tokens a day for that; what is left waits for the night.")
     damaged_store: Literal["stop", "rebuild"] = setting(
-        "stop",
-        "A night that finds the store damaged stops before it changes anything, or rebuilds it from the journal first.",
+        "stop", "A night that finds the store damaged changes nothing, or rebuilds it from the journal first."
     )
 
 
@@ -188,8 +159,7 @@ class ReconcileSettings(Group):
     """Pairs of memories that the language model is asked about."""
 
     scan_cells: Count = setting(
-        200,
-        "Known memories whose neighbours a night looks at again, those longest not looked at first; 0 looks at none.",
+        200, "Known memories that a night compares again, the longest unchecked first; 0: none."
     )
 
 
@@ -217,7 +187,7 @@ class GraphSettings(Group):
     """Entities."""
 
     enrich_entities: Count = setting(
-        30, "Entities that get a summary in one night, each by a request; 0 is none."
+        30, "Entities that get a summary in one night, each by a request; 0: none."
     )
 
 
@@ -225,16 +195,9 @@ class DecaySettings(Group):
     """Retention = exp(-rate * days ** .8), in days without use."""
 
     default_rate: Amount = setting(0.1, "Rate of types that have none of their own.")
-    rates: dict[str, float] = Field(
-        default_factory=lambda: {
-            "preference": 0.05,
-            "decision": 0.05,
-            "workflow": 0.05,
-            "pattern": 0.05,
-            "episode": 0.05,
-            "task": 0.15,
-        },
-        description="Rate by cell type; the default rate for the others.",
+    rates: dict[str, float] = setting(
+        dict.fromkeys(("preference", "decision", "workflow", "pattern", "episode"), 0.05) | {"task": 0.15},
+        "Rate by cell type; the default rate for the others.",
     )
 
 
@@ -250,34 +213,23 @@ class ForgetSettings(Group):
 class EditSettings(Group):
     """Edits by a person: remember, correct, confirm, forget, erase, resolve."""
 
-    lock_seconds: Amount = setting(
-        10.0, "How long an edit waits for the writer lock, which a run holds for each of its commits."
-    )
+    lock_seconds: Amount = setting(10.0, "Seconds that an edit waits for the writer lock.")
 
 
 class HookSettings(Group):
     """Conversations of coding agents, as a server follows them."""
 
     quiet_minutes: float = setting(
-        10.0,
-        "Minutes without a message after which a conversation counts as ended and is learned from, where its agent "
-        "says nothing of its end.",
-        ge=0,
-        le=1440,
+        10.0, "Minutes without a message after which a conversation counts as ended.", ge=0, le=1440
     )
 
 
 class PromoteSettings(Group):
     """Core memory."""
 
-    max_lines: int = setting(
-        200, "Longest core memory, lines that you wrote yourself among them.", ge=1, le=1000
-    )
+    max_lines: int = setting(200, "Lines of core memory at most, your own among them.", ge=1, le=1000)
     target_lines: int = setting(
-        60,
-        "Lines that a night chooses: well below `max_lines`, since each is in every prompt.",
-        ge=1,
-        le=1000,
+        60, "Lines that a night chooses, each of them in every prompt.", ge=1, le=1000
     )
 
 
@@ -286,20 +238,13 @@ class SearchSettings(Group):
 
     limit: int = setting(10, "Hits of both tiers together.", ge=1, le=25)
     excerpt_characters: int = setting(
-        600,
-        "Characters of a memory or turn that are shown at most: the parts of it that tell what is asked.",
-        ge=80,
-        le=100_000,
+        600, "Characters of a memory or turn; longer ones are shown as relevant excerpts.", ge=80, le=100_000
     )
     resident_minutes: Amount = setting(
-        10.0,
-        "The first question of the command line starts a reader, which stays so long after the last one and answers "
-        "the next at once; 0 starts none.",
+        10.0, "Minutes without a question after which the command line's reader ends; 0 starts none."
     )
     memory_rows: Count = setting(
-        200_000,
-        "A reader that stays keeps tables of at most so many rows in memory, with their full text; "
-        "0 leaves all on disk.",
+        200_000, "A reader that stays holds tables up to so many rows in memory; 0 leaves all on disk."
     )
     age_rate: Amount = setting(0.01, "Per day, in exp(-age_rate * age_days).")
 
@@ -307,21 +252,12 @@ class SearchSettings(Group):
 class ContextSettings(Group):
     """Context that an agent gets unasked."""
 
-    budget_tokens: int = setting(
-        8_000, "Tokens of a context, fence and headings included.", ge=100, le=1_000_000
-    )
+    budget_tokens: int = setting(8_000, "Tokens of a context, headings included.", ge=100, le=1_000_000)
     small_tokens: int = setting(
         500, "Tokens of the small form, which goes with every message.", ge=50, le=10_000
     )
-    opening_tokens: int = setting(
-        1_500,
-        "Tokens of what an agent gets at the start of a conversation: open matters, core memory.",
-        ge=100,
-        le=100_000,
-    )
-    shown_days: float = setting(
-        7.0, "Days after which a memory may be shown to the same conversation again.", gt=0
-    )
+    opening_tokens: int = setting(1_500, "Tokens at the start of a conversation.", ge=100, le=100_000)
+    shown_days: float = setting(7.0, "Days after which a conversation may see a memory again.", gt=0)
 
 
 class ServerSettings(Group):
@@ -333,6 +269,4 @@ class ServerSettings(Group):
 class StoreSettings(Group):
     """Upkeep of the store."""
 
-    keep_damaged_days: int = setting(
-        14, "Days for which `slowwave run rebuild` keeps a store that it found damaged.", ge=0, le=3_650
-    )
+    keep_damaged_days: int = setting(14, "Days for which `rebuild` keeps a damaged store.", ge=0, le=3_650)

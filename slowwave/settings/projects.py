@@ -64,21 +64,19 @@ def project_named(
         if repository_project(name) is None:
             raise InputError(f"{name[:200]} lies in no repository: name a project, or a folder of one")
         return project_of(owner, name)
-    if name in (there := known()):
-        return name
-    called = _called(name, there)
+    there, folded = known(), name.casefold()
+    ways: tuple[Callable[[str], bool], ...] = (  # the nearest way first; capitals decide only among equals
+        lambda one: one == name,
+        lambda one: _bare(one) == name,
+        lambda one: folded in (one.casefold(), _bare(one).casefold()),
+        lambda one: bool(name) and not may_be_new and one.casefold().startswith(folded),
+    )
+    called = next((found for way in ways if (found := sorted(filter(way, there)))), [])
     if not called and may_be_new:
         return _new(name)
-    called = called or [one for one in there if name and one.casefold().startswith(name.casefold())]
     if len(called) != 1:
-        raise NotFoundError(_unknown(name, there, sorted(called)))
+        raise NotFoundError(_unknown(name, there, called))
     return called[0]
-
-
-def _called(name: str, there: set[str]) -> list[str]:
-    """Projects of this name or id; those of other capitals only where none has just these."""
-    found = [one for one in there if name == _bare(one)]
-    return found or [one for one in there if name.casefold() in (one.casefold(), _bare(one).casefold())]
 
 
 def namesakes(project: str, there: Iterable[str]) -> list[str]:
@@ -106,7 +104,7 @@ def _unknown(name: str, there: set[str], begun: list[str]) -> str:
     known = {form for both in forms.values() for form in both}
     close = get_close_matches(name.casefold(), known, n=PROJECTS_SHOWN)
     near = [one for form in close for one, both in forms.items() if form in both]
-    shown = [one for one in dict.fromkeys(begun or near or sorted(there)) if _PLAIN.fullmatch(one)]
+    shown = [one for one in dict.fromkeys(begun or near or forms) if _PLAIN.fullmatch(one)]
     listed = ", ".join(shown[:PROJECTS_SHOWN]) + (", ..." if len(shown) > PROJECTS_SHOWN else "")
     if begun:
         told = f"{len(begun)} projects begin with {name[:NAME_CHARACTERS]!r}: {listed}. Give more of the id"

@@ -8,9 +8,9 @@ import re
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
-from slowwave.settings.groups import Group
+from slowwave.settings.groups import Group, setting
 
 _LONGEST_PATTERN: Final = 400
 _MOST_TRIES: Final = 20_000
@@ -21,17 +21,12 @@ _REPEATS: Final = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSS
 class RedactionSettings(Group):
     """Secrets that only this home knows of, in addition to the rules of `slowwave/ingest/redact/table.txt`."""
 
-    rules: dict[str, str] = Field(
-        default_factory=dict,
-        description="Own rules: kind of the mark, and a regular expression, whose group `secret` goes, or all of it.",
+    rules: dict[str, str] = setting(
+        {}, "Own rules: kind of the mark, and a regular expression whose group `secret` goes, or all of it."
     )
-    labels: list[str] = Field(
-        default_factory=list,
-        description='Own words near which a secret stands, as "password" is one: two characters or more.',
-    )
-    keep: list[str] = Field(
-        default_factory=list,
-        description="Regular expressions of what stays although a rule finds it; the whole of it must match.",
+    labels: list[str] = setting([], 'Own words near which a secret stands, as "password" is one.')
+    keep: list[str] = setting(
+        [], "Regular expressions of what stays although a rule finds it, matched whole."
     )
 
     @field_validator("rules")

@@ -13,34 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic import Field, ValidationError, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from slowwave.errors import ConfigError
-from slowwave.settings.groups import (
-    ChunkSettings,
-    ContextSettings,
-    DecaySettings,
-    EditSettings,
-    EmbeddingSettings,
-    EpisodeSettings,
-    ForgetSettings,
-    GraphSettings,
-    HookSettings,
-    LLMSettings,
-    NightSettings,
-    PromoteSettings,
-    ReaderSettings,
-    ReconcileSettings,
-    ScopeSettings,
-    SearchSettings,
-    ServerSettings,
-    StoreSettings,
-    SummarySettings,
-)
+from slowwave.settings import groups
 from slowwave.settings.place import home_folder
 from slowwave.settings.redaction import RedactionSettings
 from slowwave.whole_file import read_plain
@@ -108,26 +84,26 @@ class Settings(BaseSettings):
         default=Path("~/.local/share/slowwave"),
         description="Where journal, store and caches live; on macOS and Windows the system's own folder for data.",
     )
-    owner: ScopeSettings = ScopeSettings()
-    readers: ReaderSettings = ReaderSettings()
+    owner: groups.ScopeSettings = groups.ScopeSettings()
+    readers: groups.ReaderSettings = groups.ReaderSettings()
     redaction: RedactionSettings = RedactionSettings()
-    chunks: ChunkSettings = ChunkSettings()
-    llm: LLMSettings = LLMSettings()
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    night: NightSettings = NightSettings()
-    reconcile: ReconcileSettings = ReconcileSettings()
-    summaries: SummarySettings = SummarySettings()
-    episodes: EpisodeSettings = EpisodeSettings()
-    graph: GraphSettings = GraphSettings()
-    decay: DecaySettings = DecaySettings()
-    forget: ForgetSettings = ForgetSettings()
-    edits: EditSettings = EditSettings()
-    hooks: HookSettings = HookSettings()
-    promote: PromoteSettings = PromoteSettings()
-    search: SearchSettings = SearchSettings()
-    context: ContextSettings = ContextSettings()
-    server: ServerSettings = ServerSettings()
-    store: StoreSettings = StoreSettings()
+    chunks: groups.ChunkSettings = groups.ChunkSettings()
+    llm: groups.LLMSettings = groups.LLMSettings()
+    embedding: groups.EmbeddingSettings = groups.EmbeddingSettings()
+    night: groups.NightSettings = groups.NightSettings()
+    reconcile: groups.ReconcileSettings = groups.ReconcileSettings()
+    summaries: groups.SummarySettings = groups.SummarySettings()
+    episodes: groups.EpisodeSettings = groups.EpisodeSettings()
+    graph: groups.GraphSettings = groups.GraphSettings()
+    decay: groups.DecaySettings = groups.DecaySettings()
+    forget: groups.ForgetSettings = groups.ForgetSettings()
+    edits: groups.EditSettings = groups.EditSettings()
+    hooks: groups.HookSettings = groups.HookSettings()
+    promote: groups.PromoteSettings = groups.PromoteSettings()
+    search: groups.SearchSettings = groups.SearchSettings()
+    context: groups.ContextSettings = groups.ContextSettings()
+    server: groups.ServerSettings = groups.ServerSettings()
+    store: groups.StoreSettings = groups.StoreSettings()
 
     @model_validator(mode="before")
     @classmethod

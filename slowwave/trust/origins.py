@@ -26,10 +26,6 @@ NAMED: Final = -1
 PIECES: Final = pl.Schema({"page": pl.Int64(), "text": pl.String(), "rank": pl.Int64()})
 """A part of a page: its text, and its place in `TRUST`."""
 
-
-RETOLD: Final = "a conversation retold"
-"""Whose word an episode is that not only persons spoke in."""
-
 WORD_BY_WORD: Final = "a conversation word by word"
 """Whose word a passage is that an assistant speaks in."""
 
@@ -38,18 +34,14 @@ ON_TRUST: Final = ("origin", "cell_type", "prompt_version", "protected")
 """The columns of a cell that say whose word it is."""
 
 
-def whose_word(origin: Origin, *, cell_type: str, prompt_version: str, protected: bool) -> str:
-    """Words for whose word a memory is; empty where a person said or confirmed it."""
-    if protected or not WHOSE[origin]:
+def whose_of(cell: Mapping[str, Any]) -> str:
+    """Words for whose word a row of `cells` is; empty where a person said or confirmed it."""
+    origin: Origin = cell["origin"]
+    if cell["protected"] or not WHOSE[origin]:
         return ""
-    if cell_type == EPISODE:
-        return RETOLD
-    return WORD_BY_WORD if origin == "agent" and prompt_version == RAW_PROMPT else WHOSE[origin]
-
-
-def whose_of(row: Mapping[str, Any]) -> str:
-    """`whose_word` of a row of `cells`."""
-    return whose_word(**{name: row[name] for name in ON_TRUST})
+    if cell["cell_type"] == EPISODE:
+        return "a conversation retold"
+    return WORD_BY_WORD if origin == "agent" and cell["prompt_version"] == RAW_PROMPT else WHOSE[origin]
 
 
 def least_to_outdate(origin: Origin, *, is_judged: bool) -> int:
@@ -109,22 +101,14 @@ def is_anybodys() -> pl.Expr:
     return pl.col("origin").is_in(["tool", QUOTED])
 
 
-def is_doubtful() -> pl.Expr:
-    """Return whether nobody answers for a row, or a person may only be passing it on."""
-    return is_anybodys() | (pl.col("origin") == REPORTED)
-
-
 def answered_for_first(*over: str) -> pl.Expr:
     """The rows somebody answers for, of each group that has any, and all rows of the other groups."""
     return _all_but(is_anybodys(), over)
 
 
 def surely_answered_for_first(*over: str) -> pl.Expr:
-    """The rows somebody surely answers for, of each group that has any, and all rows of the other groups.
-
-    Names are taken from them: a name stands by itself, where a text can say whose word it is.
-    """
-    return _all_but(is_doubtful(), over)
+    """The same without what a person may only be passing on: a name alone cannot say whose word it is."""
+    return _all_but(is_anybodys() | (pl.col("origin") == REPORTED), over)
 
 
 def _all_but(left: pl.Expr, over: tuple[str, ...]) -> pl.Expr:

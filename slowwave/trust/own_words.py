@@ -7,7 +7,7 @@ that is pasted bare, as one plain sentence without a mark or a word about it, ca
 
 import re
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from slowwave.deferred import pattern
 from slowwave.trust.table import MARKS, REPORTING, Part, compiled
@@ -196,30 +196,3 @@ def _without_quotes(text: str, quoted: list[str]) -> str:
         return _CUT
 
     return _QUOTES.sub(cut, text.replace(_CUT, ""))
-
-
-def is_quoted(told: str, content: str, role: str) -> bool:
-    """Return whether words of `told` stand only in what a message of this role quotes; a document quotes nothing."""
-    return role != "document" and standing(told, content, role) == "quoted"
-
-
-def standing(told: str, content: str, role: str) -> Literal["said", "reported", "quoted", "absent"]:
-    """The standing of a text in a message: said, perhaps passed on, only quoted, or absent but for a few words."""
-    asked, own, reported, quoted = _words_of(told, content, role)
-    if (asked - own - reported) & quoted:
-        return "quoted"
-    if 2 * len(asked & (own | reported)) < len(asked):
-        return "absent"
-    return "reported" if (asked - own) & reported else "said"
-
-
-def is_partly_quoted(told: str, content: str, role: str) -> bool:
-    """Return whether most words of a text that quotes stand in what the writer of the message says itself."""
-    asked, own, reported, _ = _words_of(told, content, role)
-    return 2 * len(asked & (own | reported)) > len(asked)
-
-
-def _words_of(told: str, content: str, role: str) -> tuple[frozenset[str], ...]:
-    """The words of a text, and those of the parts of its message: own, reported, quoted."""
-    texts = (told, *parts_of(content, is_typed=role == "user"))
-    return tuple(frozenset(re.findall(r"\w+", text.lower())) for text in texts)

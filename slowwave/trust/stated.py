@@ -7,6 +7,7 @@ somebody else. Words are compared by their beginnings: what is said in other wor
 word as long as there is other text that it could come from.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -18,7 +19,6 @@ from slowwave.language.lexicon import STOP_WORDS
 from slowwave.schemas.choices import TRUST
 from slowwave.trust.origins import NAMED, PERSON, QUOTED, REPORTED
 from slowwave.trust.own_words import parts_of
-from slowwave.trust.sayers import is_hearsay, sayers
 from slowwave.trust.table import compiled
 
 _RANK: Final[Mapping[str, int]] = {name: rank for rank, name in enumerate(TRUST)}
@@ -40,27 +40,15 @@ _EXACT: Final = pattern(r"[^\W_][\w.:/@%+-]*[\d@/_][\w.:/@%+-]*|\d|\b[\w-]+\.[^\
 
 _WORD: Final = pattern(r"[^\W_]+")
 _STEM: Final = 5
-_SAID: Final = frozenset(
-    {
-        "decid",
-        "want",
-        "wante",
-        "prefe",
-        "agree",
-        "ask",
-        "asked",
-        "like",
-        "chose",
-        "wish",
-        "wishe",
-        "say",
-        "said",
-        "user",
-    }
-)
+_SAID: Final = frozenset({"decid", "want", "wante", "prefe", "agree", "ask", "asked", "like", "chose", "wish",
+                         "wishe", "say", "said", "user"})  # fmt: skip
 """Words with which a memory tells that somebody said it."""
 
 _AGREES, _DOUBTS = compiled("agrees"), compiled("doubts")
+_SAYER, _THEY_SAY = compiled("sayer"), compiled("they_say")
+_JOINT: Final = pattern(r"\b(?:that|and|but|as|which|who|because|when|if|while|what)\b")
+_CONDITION: Final = pattern(r"\b(?:when|if|until|as soon as)\b", re.IGNORECASE)
+_CLOSING: Final = pattern(r",\s*(?:as|so|wie|comme|como)?\s*$")
 _SENTENCE_END: Final = pattern(r"(?<=[.!?\n])\s*")
 _FIRST_SENTENCES: Final = 3
 _SENTENCE: Final = pattern(r"(?<=\w\w\w[.;:])\s+|(?<=[^\w\s][.;:])\s+")
@@ -248,10 +236,23 @@ def _clauses(content: str, turn: Turn, names: frozenset[str]) -> Iterator[tuple[
 
 def _is_others(clause: str, turn: Turn, names: frozenset[str], *, is_closing: bool = False) -> bool:
     """Return whether somebody who is neither a speaker of the evidence nor unknown to the turn says the clause."""
-    for sayer in sayers(clause):
-        who = words_of(sayer.who).stems
-        is_known = bool(turn.speaker or who & words_of(turn.content).stems or is_hearsay(turn.content))
+    for match in _SAYER.finditer(clause):
+        if _CONDITION.search(match["who"] or "") or (is_closing and not _closes(match)):
+            continue
+        who = words_of(_sayer(match)).stems
+        is_known = bool(turn.speaker or who & words_of(turn.content).stems or _THEY_SAY.search(turn.content))
         is_other = is_known and bool(who) and not who & (names | {"user", "assis"})
-        if (sayer.is_closing or not is_closing) and (is_other or words_of(sayer.to).stems & names):
+        if is_other or words_of(match["to"] or "").stems & names:
             return True
     return False
+
+
+def _sayer(match: re.Match[str]) -> str:
+    """The subject of a verb of saying; where it has none, all that is before it counts as one."""
+    return _JOINT.split(match["who"] or match["after"])[-1].strip() or match.string[: match.start("who")]
+
+
+def _closes(match: re.Match[str]) -> bool:
+    """Return whether a sentence ends with who says it: ", as the technician told Mara."."""
+    behind = match.string[match.end() :].strip(' .,;:!"”')
+    return not behind and _CLOSING.search(match.string[: match.start()]) is not None

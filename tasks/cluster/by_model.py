@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 from pandera.typing.polars import DataFrame
 
-from slowwave.language.sentences import shortened
-from slowwave.language.text import plain_value
+from slowwave.language.text import plain_value, shortened
 from slowwave.models.answers.write import GroupsAnswer
 from slowwave.models.prompts import render
 from slowwave.models.requests import Request

@@ -3,8 +3,7 @@
 import polars as pl
 from pandera.typing.polars import DataFrame
 
-from slowwave.language.sentences import sentences, shortened, word_count
-from slowwave.language.text import words
+from slowwave.language.text import sentences, shortened, word_count, words
 from slowwave.recall.standing_turns import standing_turns
 from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.schemas.search import TurnHit

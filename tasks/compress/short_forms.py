@@ -7,8 +7,7 @@ import polars as pl
 from pandera.typing.polars import DataFrame
 
 from slowwave.journal.plan import Plan
-from slowwave.language.sentences import sentences, single_spaced, word_count
-from slowwave.language.text import without_speakers, words
+from slowwave.language.text import sentences, single_spaced, without_speakers, word_count, words
 from slowwave.schemas.table_parts import nullable
 from slowwave.store import col, lit
 from tasks.extractive import brief, is_telling

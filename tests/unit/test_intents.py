@@ -26,6 +26,8 @@ ASKED: dict[str, tuple[str, ...]] = {
         "For what reason did he go?",
         "What motivates the team?",
         "Did it fail because of the cache?",
+        "Почему мы отказались от Kafka?",
+        "По какой причине упала сборка?",
     ),
     "when": (
         "when",
@@ -39,6 +41,8 @@ ASKED: dict[str, tuple[str, ...]] = {
         "how long has she had the dog?",
         "do you remember when we moved",
         "What I want to know is when it ends.",
+        "Когда мы переехали?",
+        "С каких пор мы так делаем?",
     ),
     "who": (
         "who wrote this?",
@@ -48,6 +52,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "Whose idea was it?",
         "Which reviewer approved the change?",
         "What person did he meet?",
+        "Кто написал парсер?",
     ),
     "what": (
         "what?",
@@ -61,6 +66,8 @@ ASKED: dict[str, tuple[str, ...]] = {
         "When we moved to Postgres, what broke?",
         "List all open tasks",
         "What did she feel when he left?",
+        "Какой порт у прокси?",
+        "Сколько реплик?",
     ),
     "general": (
         "",
@@ -69,6 +76,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "How did she feel when he left?",
         "Is it done?",
         "What if we drop it?",
+        "Как прошёл запуск?",
         "pourquoi",
         "\x00\ud800",
     ),

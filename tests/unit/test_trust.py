@@ -8,7 +8,8 @@ import pytest
 from slowwave.schemas.choices import TRUST
 from slowwave.trust import speakers
 from slowwave.trust.origins import PIECES, least_trusted, pieces_of
-from slowwave.trust.own_words import parts_of, standing
+from slowwave.trust.own_words import parts_of
+from slowwave.trust.speakers import standing
 from slowwave.trust.stated import agrees, memory_origins, traced_origins
 from slowwave.trust.table import MARKS, SENTENCES
 

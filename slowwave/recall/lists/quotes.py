@@ -12,7 +12,7 @@ from slowwave.schemas.search import TurnHit
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Store
 from slowwave.trust.origins import is_passage
-from slowwave.trust.own_words import standing
+from slowwave.trust.speakers import standing
 
 DOES = {
     "said": "said it",
