@@ -1,6 +1,5 @@
 """Rules of one's own, and `redact --check`: what would be taken, where, and never the secret."""
 
-
 import pytest
 from click.testing import CliRunner
 
