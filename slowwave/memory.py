@@ -21,8 +21,7 @@ from slowwave.home.citations import Citations
 from slowwave.home.core_file import core_page
 from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
-from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.discover import discover
+from slowwave.ingest.sources import discover
 from slowwave.recall.answers import settle_by_answers
 from slowwave.recall.archived import find_forgotten
 from slowwave.recall.assemble import assemble
@@ -231,7 +230,7 @@ class Memory(Lists, Edits):
         Raises:
             NotFoundError: a named path does not exist.
         """
-        return discover(Bounds.of(self._home.settings.readers), sources)
+        return discover(sources)
 
     def export(
         self,

@@ -1,14 +1,16 @@
 """The search for files to read: in folders that a person names, and where coding agents keep theirs.
 
-What is passed by is counted. Nothing here opens a file.
+What is passed by is counted, what agents keep is shown with its sizes and times. Nothing here opens a file.
 """
 
 import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +20,7 @@ from slowwave.ingest.formats import FORMATS
 from slowwave.ingest.formats.row import Place
 from slowwave.ingest.lines import COMPRESSED
 from slowwave.schemas.report import UNREADABLE
+from slowwave.schemas.results import FoundSource
 
 _READ: Final = re.compile("|".join(sorted({form.in_folders for form in FORMATS if form.in_folders})))
 """Paths, in lower case, of the files that are read from a folder."""
@@ -159,3 +162,39 @@ def files_of(place: Place, folder: Path) -> list[Path]:
     paths = {path for pattern in place.globs for path in folder.glob(pattern)}
     found = sorted(path for path in paths if path.is_file() and not path.is_symlink())
     return [path for path in found if not (path.suffix == COMPRESSED and path.with_suffix("") in paths)]
+
+
+def discover(sources: Sequence[str | Path] | None = None) -> list[FoundSource]:
+    """The places that hold something to read, in a fixed order: those of agents, or the ones that are named.
+
+    Raises:
+        NotFoundError: a named path does not exist.
+    """
+    if sources is None:
+        places = [
+            (place.source, folder, files_of(place, folder))
+            for place, folder in known_places(os.environ, Path.home())
+        ]
+    else:
+        named = [Path(source) for source in sources]
+        places = [("", path, find_sources([path]).paths) for path in named]
+    return [found for place in places if (found := _found(*place)) is not None]
+
+
+def _found(source: str, folder: Path, files: Sequence[Path]) -> FoundSource | None:
+    paths, size, newest = [], 0, 0.0
+    for path in files:
+        with suppress(OSError):
+            state = path.stat()
+            paths.append(path)
+            size, newest = size + state.st_size, max(newest, state.st_mtime)
+    if not paths:
+        return None
+    return FoundSource(
+        source=source,
+        place=str(folder),
+        file_count=len(paths),
+        byte_count=size,
+        newest_at=datetime.fromtimestamp(newest, UTC),
+        paths=tuple(paths),
+    )

@@ -23,9 +23,6 @@ NO_VECTOR_YET = "found by full text alone until a vector is there"
 FOLD_SECONDS = 2.0
 """Seconds after which recorded messages are folded, many together: each fold adds a version to the tables it writes."""
 
-FOLD_AGAIN_SECONDS = 15.0
-"""Seconds after which that is tried again while another process writes the store."""
-
 
 def fold_committed(
     reader: Reader, *, patience_seconds: float, now: datetime | None = None
@@ -117,7 +114,9 @@ class Folding:
         with self._lock:
             self._has_work = True
             if self._timer is None:
-                self._start(FOLD_SECONDS)
+                self._timer = threading.Timer(FOLD_SECONDS, self._fold_in_time)
+                self._timer.daemon = True
+                self._timer.start()
 
     def finish(self, *, most_seconds: float) -> None:
         """Fold what waits now, in at most so long; beside a run it goes on waiting, for the next call or writer."""
@@ -131,26 +130,18 @@ class Folding:
             last.start()
             last.join(most_seconds)
 
-    def _start(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._fold_in_time)
-        self._timer.daemon = True
-        self._timer.start()
-
     def _fold_in_time(self) -> None:
         with self._lock:
             if self._timer is None:
                 return
             self._timer = None
         if self._fold(0.0) == "busy":
-            with self._lock:
-                if self._timer is None:
-                    self._start(FOLD_AGAIN_SECONDS)
+            self.soon()
 
     def _fold(self, patience_seconds: float) -> Folded:
         done: Folded = "failed"
-        with suppress(
-            SlowwaveError
-        ):  # a damaged store is told to whoever asks it; the journal has everything
+        # a damaged store is told to whoever asks it; the journal has everything
+        with suppress(SlowwaveError):
             done, _ = fold_committed(self._reader, patience_seconds=patience_seconds)
         with self._lock:
             self._has_work = done == "busy"

@@ -5,6 +5,8 @@ and core memory, as if this home had made it: so it is taken in only where a per
 """
 
 from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -15,18 +17,23 @@ from slowwave.home.kept_out import without_deleted_cells, without_erased_turns
 from slowwave.home.stage import Stage
 from slowwave.home.topic_counts import topic_counts
 from slowwave.ingest.files import Input, named
-from slowwave.ingest.formats.own import TABLE_OF, read_own
+from slowwave.ingest.formats.own import TABLE_OF, TURN_COUNT, read_own
 from slowwave.ingest.turns import with_possible_times
-from slowwave.recording.own_events import events_of
+from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.recording.places import Places
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import KEYS, OWNER
+from slowwave.schemas.tables import KEYS, OWNER, TIMESTAMP, shaped
 from slowwave.schemas.text_columns import is_reference
 
 KNOWN: Final = "here already"
 DELETED: Final = "deleted by a person"
+WHY: Final = "as it was exported"
 LOOSE: Final = "about a memory that is not here"
+
+
+Part = tuple[str, pl.DataFrame, str]
+"""A kind of event, its rows, and the column that has the time of each."""
 
 
 def unknown(run: Stage, table: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -169,3 +176,94 @@ class OwnImport:
         run.commit({"topic.counted": counts.join(as_exported, on=ends, how="anti")})
         if believed["lines of core memory"]:
             write_core(run.workspace)
+
+
+# the events of rows: those of a row's birth, then its state, each at its own time; folded, they give the row as it was
+
+
+def events_of(kind: str, rows: pl.DataFrame, *, imported_from: str, now: datetime) -> pl.DataFrame | None:
+    """Events of rows of one type of line, with their `recorded_at`; null where there are none."""
+    if rows.is_empty():
+        return None
+    told = rows.with_columns(imported_from=pl.lit(imported_from), imported_at=pl.lit(now).cast(TIMESTAMP))
+    if "reason" not in rows.columns:
+        told = told.with_columns(reason=pl.lit(WHY))
+    parts = [
+        encode(name, shaped(of_kind, CATALOGUE[name].payload)).with_columns(recorded_at=of_kind[time])
+        for name, of_kind, time in _PARTS[kind](told)
+        if of_kind.height
+    ]
+    return pl.concat(parts, rechunk=True)
+
+
+def _memories(rows: pl.DataFrame) -> list[Part]:
+    """A memory as it was when it was made, and what became of it; a person's confirmation stands by itself."""
+    is_episode = pl.col("cell_type") == EPISODE
+    is_replaced = pl.col("status") == "superseded"
+    bare = dict.fromkeys(("topic_id", "summary", "supersedes", "superseded_by", "superseded_at"))
+    doubts = dict.fromkeys(("needs_review", "is_judged", "is_summarized", "protected"), False)
+    born = rows.filter(~is_episode).with_columns(
+        **{name: pl.lit(value, dtype=rows.schema[name]) for name, value in {**bare, **doubts}.items()},
+        valid_until=pl.when(~is_replaced).then("valid_until"),
+        status=pl.lit("active"),
+    )
+    episodes = rows.filter(is_episode).with_columns(pl.col(TURN_COUNT).fill_null(0), cell_ids=_none())
+    confirmed = rows.filter("protected").with_columns(note=pl.lit(None, dtype=pl.String))
+    return [
+        ("cell.extracted", born, "recorded_at"),
+        ("episode.written", episodes, "recorded_at"),
+        ("cell.protected", confirmed, "imported_at"),
+        ("cell.imported", rows, "imported_at"),
+    ]
+
+
+def _topics(rows: pl.DataFrame) -> list[Part]:
+    return [
+        ("topic.opened", rows, "updated_at"),
+        ("topic.summarized", rows.drop_nulls(["summary", "summarized_at"]), "summarized_at"),
+        ("topic.counted", rows, "updated_at"),
+        ("topic.flagged", rows.filter("needs_review"), "updated_at"),
+        ("topic.merged", rows.drop_nulls("merged_into"), "updated_at"),
+    ]
+
+
+def _entities(rows: pl.DataFrame) -> list[Part]:
+    return [
+        ("entity.resolved", rows, "updated_at"),
+        ("entity.enriched", rows.drop_nulls(["summary", "enriched_count"]), "updated_at"),
+        ("entity.flagged", rows.filter("needs_review"), "updated_at"),
+    ]
+
+
+def _links(rows: pl.DataFrame) -> list[Part]:
+    return [
+        ("cell.linked", rows, "linked_at"),
+        ("cell.examined", rows.drop_nulls("examined_at"), "examined_at"),
+    ]
+
+
+def _one(name: str, time: str) -> Callable[[pl.DataFrame], list[Part]]:
+    """The parts of rows that one kind of event makes as they are."""
+    return lambda rows: [(name, rows, time)]
+
+
+def _none() -> pl.Expr:
+    return pl.lit([], dtype=pl.List(pl.String))
+
+
+_PARTS: dict[str, Callable[[pl.DataFrame], list[Part]]] = {
+    "memory": _memories,
+    "turn": _one("turn.recorded", "recorded_at"),
+    "chunk": _one("chunk.cut", "recorded_at"),
+    "topic": _topics,
+    "contradiction": _one("contradiction.imported", "imported_at"),
+    "judgement": _one("pair.judged", "judged_at"),
+    "entity": _entities,
+    "identity": _one("identity.recorded", "recorded_at"),
+    "mention": _one("mention.recorded", "imported_at"),
+    "artifact": _one("artifact.recorded", "imported_at"),
+    "edge": _one("edge.drawn", "recorded_at"),
+    "link": _links,
+    "core_line": _one("core.promoted", "promoted_at"),
+    "deleted": _one("cell.deleted", "deleted_at"),
+}

@@ -21,7 +21,7 @@ from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli.program import program
 from slowwave.journal.derivations import in_force
 from slowwave.recording import own_export
-from slowwave.recording.own_events import events_of
+from slowwave.recording.own_export import events_of
 from slowwave.rewrite.byte_scan import files_with
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.moments import day_of, unknown_until

@@ -36,7 +36,7 @@ TEXTS = ("We take Redis for the queue.", "Redis it is.", "And Kafka stays where 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("slowwave.recording.folding.FOLD_SECONDS", 0.0)
+    monkeypatch.setattr("slowwave.recording.folding.FOLD_SECONDS", 0.05)
     write_settings(tmp_path / "home", embedding={"provider": "none"})
     return tmp_path / "home"
 
@@ -322,7 +322,7 @@ def test_recording_waits_for_nobody_and_the_writer_at_work_takes_it_in(memory: M
 
 
 def test_what_waited_for_a_writer_is_taken_in_after_it(home: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("slowwave.recording.folding.FOLD_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr("slowwave.recording.folding.FOLD_SECONDS", 0.1)
     with Memory(home, records_usage=False) as memory:
         with writing(open_home(home), work="run"):
             memory.record([message(0)])

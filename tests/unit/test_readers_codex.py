@@ -293,25 +293,6 @@ def test_a_kind_other_than_plain_is_injected(tmp_path):
     assert said(written(tmp_path, *records)) == [("user", "Go.")]
 
 
-@pytest.mark.parametrize("has_turn_ids", [True, False])
-def test_a_fork_and_its_fork_repeat_no_turn(tmp_path, has_turn_ids):
-    own = LEGACY if has_turn_ids else [record for record in LEGACY if "turn_id" not in record["payload"]]
-    more = [turn(1) | {}, event("user_message", "Fire it slower."), event("user_message", "Open it.")]
-    more = more if has_turn_ids else more[1:]
-    copied = at(own, "2026-05-15T10:00:00Z")
-    fork = [meta(FORK, forked_from_id=KILN), *copied, event("user_message", "Try the white one.")]
-    third = [meta(THIRD, forked_from_id=FORK), *at(fork, "2026-05-16T10:00:00Z"), *more[-1:]]
-    paths = [
-        written(tmp_path, *records, name=f"{number}.jsonl")
-        for number, records in enumerate([own, fork, third], start=1)
-    ]
-    turns = pl.concat(read_path(path).turns for path in paths)
-    assert turns.height == 4 + 5 + 6
-    new = turns.unique("turn_id", keep="first", maintain_order=True)
-    assert new["content"].to_list() == [text for _, text in SPOKEN] + ["Try the white one.", "Open it."]
-    assert new["session_id"].to_list() == [KILN] * 4 + [FORK, THIRD]
-
-
 def test_a_copied_message_has_the_time_of_its_turn(tmp_path):
     copied = at(LEGACY, "2026-05-15T22:00:00Z")
     own = [

@@ -43,6 +43,8 @@ _NEXT_FIELD = re.compile(r"[;&][\w -]{1,40}=|;\Z")
 _NUMBER = re.compile(r"\d{3}-\d{2}-\d{4}|\d(?:[ -]?\d){2,9}#?(?![\w.,]\d|\w)")
 _TOTP = re.compile(r"[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{4}){3,15}(?![A-Za-z0-9])")
 _PHRASE = re.compile(r"[^\W\d_]{3,12}(?: [^\W\d_]{3,12}){2,24}(?=[\s.]*(?:$|\n|[\"'`<,;)]))")
+_FORMS: Final = {"pin": _NUMBER, "totp": _TOTP, "seed": _PHRASE}
+"""The forms of values of which the kind of the label says what they look like."""
 _ACCOUNT_PAIR = re.compile(
     r"[^\n/]{0,40}?(?<![\w.@+-])[\w.@+-]{2,64}[ ]?[/:|,][ ]?[\"'`]?(?P<secret>[^\s\"'`]{4,80})"
 )
@@ -76,7 +78,7 @@ def given(text: str, label: Label) -> Iterator[Place]:
         return
     if label.kind == "login":
         yield from _pair(text, found.end())
-    elif label.kind in ("pin", "totp", "seed"):
+    elif label.kind in _FORMS:
         yield from _formed(text, label, found.end())
     elif found["quote"]:
         end = text.find(found["quote"], found.end(), found.end() + 400)
@@ -171,8 +173,9 @@ _ACCEPTS: Final[dict[str, Callable[[str, str, Place, Label, bool], bool]]] = {
 
 def _formed(text: str, label: Label, start: int) -> Iterator[Place]:
     """A value whose kind has a form: digits, groups of base 32, words."""
-    form = {"pin": _NUMBER, "totp": _TOTP, "seed": _PHRASE}[label.kind]
-    if (found := form.match(text, start)) and (label.kind != "seed" or found[0].count(" ") > 10):
+    if (found := _FORMS[label.kind].match(text, start)) and (
+        label.kind != "seed" or found[0].count(" ") > 10
+    ):
         yield found.span()
 
 
@@ -216,7 +219,7 @@ def _spoken(text: str, label: Label, start: int, *, is_linked: bool) -> Place | 
             and (" " not in quoted["secret"] or _is_phrase(quoted["secret"], label))
         )
         return quoted.span("secret") if is_value and label.kind in ("password", "key") else None
-    if label.kind in ("pin", "totp", "seed"):
+    if label.kind in _FORMS:
         return next(_formed(text, label, start), None) if is_linked else None
     if label.word.endswith("phrase") and is_linked and (phrase := _PHRASE.match(text, start)):
         return phrase.span() if _is_phrase(phrase[0], label) else None
@@ -268,7 +271,7 @@ def below(text: str, label: Label) -> Iterator[Place]:
     if not left or not line:
         return
     value, start = line["secret"].rstrip(), line.start("secret")
-    if label.kind in ("pin", "totp", "seed"):
+    if label.kind in _FORMS:
         yield from _formed(text, label, start)
     elif label.kind in ("login", "codes"):
         return

@@ -333,7 +333,7 @@ def _follow(paths: tuple[Path, ...], home: str | None, *, as_json: bool) -> None
 
 def _show_secrets(paths: tuple[Path, ...], home: str | None) -> bool:
     """List what redaction would take out of the named files; return whether there is anything."""
-    from slowwave.ingest.redact.files import check_file
+    from slowwave.ingest.preview import check_file
     from slowwave.ingest.redact.table import rules_with
     from slowwave.interfaces.rendering.text import flat
     from slowwave.settings.tree import load_settings
