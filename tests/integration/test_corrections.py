@@ -167,6 +167,15 @@ def test_a_correction_with_the_memorys_own_text_is_a_yes(memory: Memory):
         memory.correct(own, NEW, origin="agent")
 
 
+def test_a_correction_to_what_was_stated_already_confirms_that_statement(memory: Memory):
+    stated = memory.remember(NEW, now=NOW).cell_id
+    old = memory.remember(OLD, now=NOW + DAY).cell_id
+    done = memory.correct(old, NEW, now=NOW + 2 * DAY)
+    assert (done.cell_id, done.replaced) == (stated, [old])
+    assert memory.cell(stated).protected
+    assert [hit.cell_id for hit in memory.search("staging").cells] == [stated]
+
+
 def test_the_question_to_the_user_says_whether_the_old_one_was_true(memory: Memory):
     old = memory.remember(OLD).cell_id
     asked: list[str] = []
