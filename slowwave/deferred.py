@@ -35,11 +35,8 @@ class _Pattern:
         self._expression, self._flags = expression, flags
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(
-            re.compile(self._expression, self._flags), name
-        )  # what is compiled is kept by the library
-        self.__dict__[name] = found
-        return found
+        self.__dict__[name] = getattr(re.compile(self._expression, self._flags), name)  # `re` keeps the rest
+        return self.__dict__[name]
 
 
 def pattern(expression: str, flags: int = 0) -> re.Pattern[str]:
@@ -107,8 +104,5 @@ class _StandIns(MetaPathFinder, Loader):
         is_of_it = name == self._package or name.startswith(f"{self._package}.")
         return ModuleSpec(name, self, is_package=True) if is_of_it else None
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _StandIn(spec.name)
-
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing: names are made as they are asked for."""
+        module.__class__ = _StandIn

@@ -41,7 +41,6 @@ def write_whole(
     mode: int = 0o666,
     is_durable: bool = True,
     like: Path | None = None,
-    makes_folders: bool = True,
 ) -> None:
     """Replaces a file by way of a draft beside it, and makes its folders, for this user alone.
 
@@ -49,9 +48,9 @@ def write_whole(
     attributes and owner of the file `like`, where that one is there, else `mode`.
 
     Raises:
-        OSError: it cannot be written, or its folder is missing and not to be made; what was there stays.
+        OSError: it cannot be written; what was there stays.
     """
-    new_folders = list(takewhile(lambda folder: not folder.exists(), path.parents)) if makes_folders else []
+    new_folders = list(takewhile(lambda folder: not folder.exists(), path.parents))
     for folder in reversed(new_folders):
         folder.mkdir(mode=0o700, exist_ok=True)
     # several threads and processes may write the same file

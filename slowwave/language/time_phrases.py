@@ -58,7 +58,6 @@ _LEAD = pattern(
 _WORD = pattern(r"(?<![\w./@#:\\-])(?=[A-Za-z0-9])[^\W_]+")
 _TO = pattern(r"\s*(?:\b(?P<word>and|to|until|till|through)\b|[–—]|\s-\s)\s*", re.I | re.A)
 _POSSESSIVE = pattern(r"['’]s?(?!\w)")
-_ONWARDS = pattern(r"\s+(?:on|onwards?)\b(?!\s+(?:the|a|an)\b)", re.I | re.A)
 _QUOTED = pattern(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|`[^`\n]{1,200}`")
 
 
@@ -98,7 +97,8 @@ def time_of_question(question: str, *, now: datetime) -> TimeRange | None:
     ("tomorrow", "in 2031").
     """
     now = now.astimezone(UTC)
-    text = _readable(question)
+    # quoted names are blanked out; positions stay
+    text = _QUOTED.sub(lambda quoted: '"' * len(quoted[0]), question[:LONGEST_QUESTION])
     dated = _from_date(text, question, now)
     if dated is not None:
         return dated
@@ -110,11 +110,6 @@ def time_of_question(question: str, *, now: datetime) -> TimeRange | None:
         if found and (best is None or found[0] > best[0]):
             best = found[0], found[1]
     return best[1] if best else None
-
-
-def _readable(question: str) -> str:
-    """The beginning of a question with every quoted name blanked out; positions stay."""
-    return _QUOTED.sub(lambda quoted: '"' * len(quoted[0]), question[:LONGEST_QUESTION])
 
 
 def _range_at(text: str, position: int, question: str, now: datetime) -> tuple[int, TimeRange, int] | None:
@@ -132,7 +127,7 @@ def _range_at(text: str, position: int, question: str, now: datetime) -> tuple[i
         return _PAIR_RANK, TimeRange(pair[0].start, pair[1].end, question[position:until]), until
     if sure is None or (lead == "between" and " and " not in text[position : sure.until]):
         return None
-    rank = {"full": 1, "yearless": 2, "relative": 2}[sure.kind] + 2 * (sure.kind == "full" and bool(lead))
+    rank = 2 if sure.kind != "full" else 3 if lead else 1
     side = _sided(lead, sure, follows=text[sure.until :], now=now)
     return rank, TimeRange(*side, question[position : sure.until]), sure.until
 
@@ -143,7 +138,7 @@ def _sided(
     """Start and end of a period after its preposition is counted in."""
     if _POSSESSIVE.match(follows):
         return period.start, period.end
-    if lead in SINCE or (lead == "from" and _ONWARDS.match(follows)):
+    if lead in SINCE:
         return period.start, None
     if lead in AFTER:
         return period.end, None
@@ -194,12 +189,10 @@ def _from_date(text: str, question: str, now: datetime) -> TimeRange | None:
             with suppress(OverflowError):  # beyond the calendar
                 nearest, farthest = _away(match)
                 day = midnight(date.start if match["before"] else date.end - timedelta.resolution)
-                sides = (
-                    (day - farthest, day + DAY - nearest)
-                    if match["before"]
-                    else (day + nearest, day + DAY + farthest)
-                )
-                return TimeRange(*sides, question[match.start() : date.until])
+                said = question[match.start() : date.until]
+                if match["before"]:
+                    return TimeRange(day - farthest, day + DAY - nearest, said)
+                return TimeRange(day + nearest, day + DAY + farthest, said)
     return None
 
 

@@ -285,9 +285,7 @@ class Follower:
         known = Kept(looked_at=self._looked_at, answered=self.answered, waiting=waiting)
         try:
             self._kept.parent.mkdir(mode=0o700, exist_ok=True)  # a home that was moved away is not made anew
-            write_whole(
-                self._kept, known.model_dump_json(), mode=PRIVATE, is_durable=False, makes_folders=False
-            )
+            write_whole(self._kept, known.model_dump_json(), mode=PRIVATE, is_durable=False)
         except OSError as error:
             raise TransientError(f"{self._kept} cannot be written: {error.strerror}") from error
 
