@@ -93,7 +93,8 @@ def test_every_documented_payload_is_answered_as_its_harness_reads_it(served, ho
         assert PORT in text
         assert count_tokens([text])[0] <= 500
     done(home)
-    until(lambda: harness in kept(home).answered)
+    if event.lower() != "sessionstart":  # a start alone is noted at the next look around
+        until(lambda: harness in kept(home).answered)
 
 
 def test_context_that_gemini_puts_before_a_prompt_is_no_part_of_the_question(served):
