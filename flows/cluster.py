@@ -25,8 +25,8 @@ from tasks.step import open_stage, run_name
 def cluster(home: str = "", dry_run: bool = False) -> StageReport:
     """Give new memories their topics, merge topics of one name, and split those that one summary cannot describe.
 
-    Reads active memories without a topic, and the topics. The model files them page by page; names and vectors file the
-    rest, and all of them without a model. Writes new topics, the topic of each memory, and the counts of topics.
+    Reads memories without a topic. The model files them page by page; names and vectors file the rest, and all of them
+    without a model. Writes new topics, the topic of each memory, and the counts of topics.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
@@ -50,9 +50,8 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
         commit(run, plan_merges(run.reader, find_topics(run.reader)))
         for topic in find_oversize(run.reader, find_topics(run.reader)):
             members, topics = find_members(run.reader, topic), find_topics(run.reader)
-            parts = ask_parts(run.model, members, topics) if run.model is not None else None
-            if parts is None:
-                parts = halve(run.reader, members, topics, topic)
+            asked = ask_parts(run.model, members, topics) if run.model is not None else None
+            parts = halve(run.reader, members, topics, topic) if asked is None else asked
             commit(run, plan_split(run.reader, topic, parts))
         commit(run, plan_counts(run.reader))
         if not run.report.counts and not run.report.rejected:

@@ -15,7 +15,6 @@ from tasks.extract.extract import (
     find_rounds,
     plan_memories,
     plan_raw,
-    plan_unasked,
     plan_waiting,
     plan_without_news,
     worth_reading,
@@ -43,9 +42,9 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
             run.skip("no chunk is waiting")
         elif run.model is None:
             raw, gone = find_raw(run.reader, chunks)
-            commit(run, plan_raw(chunks, raw, gone, *find_deleted(run.reader, raw)))
+            commit(run, plan_raw(chunks, raw, gone, ask_deleted(None, *find_deleted(run.reader, raw))))
         else:
-            for number, asked in enumerate(rounds := find_rounds(run.reader, chunks), start=1):
+            for asked in find_rounds(run.reader, chunks):
                 lines = find_lines(run.reader, asked)
                 commit(run, plan_without_news(run.reader, asked, lines))
                 gated, outcomes = ask_gate(run.model, lines)
@@ -54,11 +53,8 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
                 if worth.height:
                     past = find_past(run.reader, worth, lines)
                     read = ask_memories(run.model, run.reader, worth, lines, past)
-                    exact, doubts = find_deleted(run.reader, read.cells)
-                    commit(run, plan_memories(run.reader, worth, read, exact, ask_deleted(run.model, doubts)))
+                    deleted = ask_deleted(run.model, *find_deleted(run.reader, read.cells))
+                    commit(run, plan_memories(run.reader, worth, read, deleted))
                     embed_missing(run)
-                if run.model.is_away:
-                    commit(run, plan_unasked(rounds[number:]))
-                    break
         embed_missing(run)
     return run.report

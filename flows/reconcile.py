@@ -28,9 +28,8 @@ from tasks.step import open_stage, run_name
 def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
     """Find repetitions, updates, corrections and contradictions among memories. Nothing is ever dropped.
 
-    Reads new memories and their nearest ones by vectors, words and property, and queues them as pairs. The model judges
-    the queue in rounds, each committed before the next; a guard checks each verdict, and dates order values. Writes
-    confirmations, supersessions and contradictions. Without a model the queue waits.
+    Reads new memories and those near them, and queues them as pairs. The model judges the queue in rounds, a guard
+    checks each verdict, dates order values. Writes confirmations, supersessions, contradictions, and what waits.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.

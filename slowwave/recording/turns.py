@@ -72,7 +72,7 @@ def taking_over(turns: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
     """Turns without those whose stored text stays; `stored` has the same messages and documents (`TEXTS`).
 
     A section of a document, whose id is made from its text, is known where a section of the document is the same with
-    secrets masked: a sweep also masks what only another text shows to be a secret, and a reader would bring it back.
+    secrets masked: a sweep draws another id for it, and also masks what only another text shows to be a secret.
     """
     if stored.is_empty():
         return turns
@@ -85,7 +85,10 @@ def taking_over(turns: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
         takes_over(read, texts[turn_id])
         if turn_id in texts
         else role != "document"
-        or not any(is_redacted_form(one, read, least=LEAST_LITERAL) for one in masked.get(session_id, ()))
+        or not any(
+            one == read or is_redacted_form(one, read, least=LEAST_LITERAL)
+            for one in masked.get(session_id, ())
+        )
         for turn_id, session_id, role, read in turns.select(
             "turn_id", "session_id", "role", "content"
         ).iter_rows()

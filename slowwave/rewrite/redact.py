@@ -26,7 +26,6 @@ from slowwave.progress import progress
 from slowwave.rewrite.engine import ERASE_CUT_OFF, REDACTION_CUT_OFF, run
 from slowwave.rewrite.leftovers import logs_of
 from slowwave.rewrite.redact_plan import (
-    MADE,
     REDACTED,
     Redaction,
     RedactPlan,
@@ -53,10 +52,9 @@ SECRET_SHORTEST = 7
 
 @dataclass
 class Evidence:
-    """Secrets with their kinds, ids of turns and memories, ids from outside that hold a secret, and where they are."""
+    """Secrets with their kinds, ids from outside that hold a secret, and where they are."""
 
     secrets: dict[str, str] = field(default_factory=dict)
-    ids: set[str] = field(default_factory=set)
     outside: dict[str, str] = field(default_factory=dict)
     """Ids from outside that hold a secret, with what they become."""
     places: Counter[str] = field(default_factory=Counter)
@@ -116,8 +114,6 @@ def _look_at(events: list[Event], evidence: Evidence) -> None:
     evidence.event_count += len(events)
     said = ("", "")
     for _, kind, payload in events:
-        if kind in ("turn.recorded", "cell.extracted"):
-            evidence.ids.add(str(payload[MADE[kind]]))
         for texts in texts_of(kind, payload).values():
             for text in texts:
                 evidence.secrets |= secrets_in(text)
@@ -161,7 +157,7 @@ def _changes_of(journal: Journal, plan: RedactPlan, evidence: Evidence) -> list[
             safe = redaction.after(event, is_quoting)
             values = (value for value in event.payload.values() if isinstance(value, str))
             found = redaction.found + Counter(name=sum(value in evidence.outside for value in values))
-            learn(plan, event, safe, has_lost=bool(found), known_ids=evidence.ids)
+            learn(plan, event, safe, has_lost=bool(found))
             changed_count += bool(found)
             sources[str(safe.get("source_name") or "derived texts")] += found.total()
             rows += [

@@ -1,9 +1,9 @@
 """The plan of a redaction: which secrets go, and how the events of the journal change with them.
 
 An id that is a hash of a text with a secret would tell whether a guess of it is right, and so would every id that is
-made from that id. So a changed row gets another id, by one map for the whole journal. The id of a turn or a memory
-follows its redacted text, as a reader of today makes it, so that the same source brings nothing back; all others are
-drawn at random.
+made from that id. So a changed row gets another id, drawn at random, by one map for the whole journal. A message keeps
+its id, which says its place in a conversation; a section of a document is known again by what its marks leave
+(`slowwave/recording/turns.py`).
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from slowwave.rewrite.engine import Change, Plan
 from slowwave.rewrite.scope import ERASE_SHORTEST
 from slowwave.rewrite.transform import WHOLE_TURN, Event, Masker, Payload, own_family, rehashed, with_texts
 from slowwave.schemas.identity import ID_LENGTH, stable_id
-from slowwave.schemas.tables import OWNER
+from slowwave.schemas.tables import REMEMBERED
 from slowwave.schemas.text_columns import is_reference
 
 REDACTED = "text.redacted"
@@ -31,13 +31,6 @@ MADE = {
     "usage.recorded": "usage_id",
 }  # fmt: skip
 """Kinds of events that give a row an id made from its texts or from other ids, with its column."""
-
-BY_TEXT = {
-    "turn.recorded": (("session_id", "content_hash"), (*OWNER, "session_id", "content_hash")),
-    "cell.extracted": ((*OWNER, "session_id", "content_hash"),),
-}
-"""Columns from which the id of a turn of a document or a statement is made, and that of a memory. Other turns are named
-by their place in a conversation, and keep their id."""
 
 FOUNDING = {"turn.recorded": "turn_id", "cell.extracted": "cell_id", "episode.written": "cell_id"}
 """Kinds from whose texts others are made, with the column of their id."""
@@ -159,7 +152,7 @@ class Redaction:
         return safe
 
 
-def learn(plan: RedactPlan, event: Event, safe: Payload, *, has_lost: bool, known_ids: set[str]) -> None:
+def learn(plan: RedactPlan, event: Event, safe: Payload, *, has_lost: bool) -> None:
     """Take over what the change of an event, from its payload to `safe`, means for those that come later."""
     kind, payload = event.kind, event.payload
     if has_lost and kind in FOUNDING:
@@ -173,36 +166,21 @@ def learn(plan: RedactPlan, event: Event, safe: Payload, *, has_lost: bool, know
     is_cut_anew = kind == "chunk.cut" and isinstance(turns, list) and not plan.ends.keys().isdisjoint(turns)
     if is_cut_anew:
         plan.renamed[str(payload["content_hash"])] = token_hex(ID_LENGTH // 2)
-    if kind in MADE and (safe != payload or is_cut_anew):
-        _rename(plan, kind, payload, safe, known_ids)
+    is_message = (
+        kind == "turn.recorded" and payload["role"] != "document" and payload["source_id"] != REMEMBERED
+    )
+    if kind in MADE and not is_message and (safe != payload or is_cut_anew):
+        _rename(plan, kind, str(payload[MADE[kind]]))
 
 
-def _rename(plan: RedactPlan, kind: str, before: Payload, after: Payload, known_ids: set[str]) -> None:
-    former = str(before[MADE[kind]])
-    new = _id_by_text(kind, before, after)
-    if former in plan.renamed or new == former:
+def _rename(plan: RedactPlan, kind: str, former: str) -> None:
+    if former in plan.renamed:
         return
-    if new is None or new in known_ids:  # another row says the same by now: both stay
-        new = token_hex(ID_LENGTH // 2)
-    known_ids.add(new)
-    plan.renamed[former] = new
+    new = plan.renamed[former] = token_hex(ID_LENGTH // 2)
     if former in plan.touched:
         _touch(plan, new)
     if kind == "cell.extracted":  # a topic is named after the memory that founded it
         plan.renamed[stable_id("topic", former)] = stable_id("topic", new)
-
-
-def _id_by_text(kind: str, before: Payload, after: Payload) -> str | None:
-    """The id that the redacted text gives a row; its own where no text made it, None where one is to be drawn."""
-    former = str(before[MADE[kind]])
-    word = MADE[kind].removesuffix("_id")
-    for columns in BY_TEXT.get(kind, ()):
-        made, new = (
-            stable_id(word, *(str(payload[name]) for name in columns)) for payload in (before, after)
-        )
-        if made == former:
-            return new
-    return former if kind == "turn.recorded" else None
 
 
 def _touch(plan: RedactPlan, name: str) -> None:

@@ -73,15 +73,18 @@ def find_deleted(reader: Readable, cells: pl.DataFrame) -> tuple[set[str], DataF
 
 
 @step
-def ask_deleted(model: Model | None, doubts: DataFrame[Doubts]) -> Deleted:
-    """The model's word on each memory in doubt; the strict rule's without a model, or where its answer is unusable."""
+def ask_deleted(model: Model | None, exact: set[str], doubts: DataFrame[Doubts]) -> Deleted:
+    """The memories in `exact`, and the model's word on each in doubt.
+
+    The strict rule decides without a model, or where its answer is unusable.
+    """
     by_rule = set(doubts.filter("is_again")["cell_id"])
     undecided = set(doubts.filter(deleted=NOT_COMPARED)["cell_id"]) - by_rule
     doubts = Doubts.of(
         doubts.filter(~pl.col("cell_id").is_in(sorted(undecided)), pl.col("deleted") != NOT_COMPARED)
     )
     if model is None or doubts.is_empty():
-        return Deleted(by_rule, undecided)
+        return Deleted(exact | by_rule, undecided)
     pages = {str(page["cell_id"][0]): page for page in doubts.partition_by("cell_id", maintain_order=True)}
     requests = {
         cell_id: Request(
@@ -95,7 +98,7 @@ def ask_deleted(model: Model | None, doubts: DataFrame[Doubts]) -> Deleted:
         )
         for cell_id, page in pages.items()
     }
-    same = set[str]()
+    same = set(exact)
     for cell_id, said in model.outcomes(requests, work="tombstones").items():
         if isinstance(said.answer, TombstoneAnswer):
             same |= {cell_id} if said.answer.same_as else set()

@@ -1,7 +1,7 @@
 """From chunks to memories: the chunks that wait, the questions about their pages, and what the answers become."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import polars as pl
 from pandera.typing.polars import DataFrame
@@ -16,13 +16,12 @@ from slowwave.models.prompts import render
 from slowwave.models.requests import Outcome, Request
 from slowwave.models.rows import Row, numbers_of, page_rows, told_date
 from slowwave.schemas.moments import DAY_UNKNOWN
-from slowwave.schemas.report import AWAY
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import col, lit
 from slowwave.trust.origins import as_told, pieces_of
 from tasks.ask import Model, author_columns
 from tasks.extract.cells import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
-from tasks.extract.deleted import KEPT_OUT, WAITS, Deleted, Doubts, without_deleted_turns
+from tasks.extract.deleted import KEPT_OUT, WAITS, Deleted, without_deleted_turns
 from tasks.extract.gate import Gated, failed_pages, lines_by_page, raw_cells_of
 from tasks.extract.grounding import UNGROUNDED, grounded
 from tasks.extract.known import Before, before_page
@@ -90,11 +89,9 @@ def find_raw(reader: Readable, chunks: pl.DataFrame) -> tuple[pl.DataFrame, list
 
 
 @step
-def plan_raw(
-    chunks: pl.DataFrame, raw: pl.DataFrame, gone: Sequence[str], exact: set[str], doubts: DataFrame[Doubts]
-) -> Plan:
-    """The raw memories that by the strict rule say nothing a person deleted; the chunks wait for a model."""
-    out = sorted(exact | set(doubts.filter("is_again")["cell_id"]))
+def plan_raw(chunks: pl.DataFrame, raw: pl.DataFrame, gone: Sequence[str], deleted: Deleted) -> Plan:
+    """The raw memories that say nothing a person deleted; the chunks wait for a model."""
+    out = sorted(deleted.same)
     kept = raw.filter(~pl.col("cell_id").is_in(out))
     return Plan(
         events={
@@ -117,13 +114,6 @@ def find_rounds(reader: Readable, chunks: pl.DataFrame) -> list[pl.DataFrame]:
     batch = (pl.col("page").rank("dense").over("round") - 1) // PAGES_A_ROUND
     ordered = pages.with_columns(batch=batch).sort("round", "batch", maintain_order=True)
     return ordered.partition_by("round", "batch", include_key=False, maintain_order=True)
-
-
-@step
-def plan_unasked(rounds: Sequence[pl.DataFrame]) -> Plan:
-    """The account of the pages that an outage leaves for the next night; it changes nothing."""
-    pages = [str(page) for asked in rounds for page in asked["page"].unique()]
-    return Plan(rejected=rejected(AWAY, pages))
 
 
 @step
@@ -170,8 +160,12 @@ def ask_memories(
     shown = lines_by_page(lines)
     requests = {page: _request(shown[page], before) for page, before in past.items()}
     outcomes = model.outcomes(requests, work="extract")
-    said = {page: one for page, one in outcomes.items() if isinstance(one.answer, ExtractAnswer)}
-    rows = [{"page": page, **cell.model_dump()} for page, one in said.items() for cell in _answer(one).cells]
+    said = {page: one for page, one in outcomes.items() if one.answer is not None}
+    rows = [
+        {"page": page, **cell.model_dump()}
+        for page, one in said.items()
+        for cell in cast("ExtractAnswer", one.answer).cells
+    ]
     first = next(iter(said.values()), None)
     author = {"prompt_version": first.prompt_version, "model": first.model} if first else {}
     answers = pl.DataFrame(rows, schema=ANSWER_SCHEMA).with_columns(author_columns(**author))
@@ -207,16 +201,14 @@ def ask_memories(
 
 
 @step
-def plan_memories(
-    reader: Readable, chunks: pl.DataFrame, read: Read, exact: set[str], deleted: Deleted
-) -> Plan:
+def plan_memories(reader: Readable, chunks: pl.DataFrame, read: Read, deleted: Deleted) -> Plan:
     """New memories, confirmations of known ones, pairs for reconciliation; the chunks that are done, and that failed.
 
     A chunk waits if the model could not be asked whether one of its memories was deleted by a person.
     """
     waiting = read.cells.filter(pl.col("cell_id").is_in(sorted(deleted.undecided)))["chunk_id"].to_list()
-    out = exact | deleted.same
-    is_kept = ~pl.col("cell_id").is_in(sorted(out)) & ~pl.col("chunk_id").is_in(waiting)
+    out = sorted(deleted.same)
+    is_kept = ~pl.col("cell_id").is_in(out) & ~pl.col("chunk_id").is_in(waiting)
     cells, confirmed, tied = split_confirmed(read.cells, read.known)
     cells = cells.filter(is_kept)
     confirmed = confirmed.filter(~pl.col("confirmed_by").is_in(waiting))
@@ -237,7 +229,7 @@ def plan_memories(
             "chunk.extracted": _extracted(done, cells, **read.author) if done else _extracted([], cells),
             "chunk.failed": failed_pages(reader, chunks, read.outcomes),
         },
-        rejected=rejected(KEPT_OUT, sorted(out))
+        rejected=rejected(KEPT_OUT, out)
         | rejected(WAITS, sorted(deleted.undecided))
         | rejected(UNGROUNDED, read.ungrounded),
         examples=cells.select(pl.format("[{}] {}", "cell_type", "content")).to_series().to_list(),
@@ -256,11 +248,6 @@ def worth_reading(
 
 
 # Inside
-
-
-def _answer(outcome: Outcome) -> ExtractAnswer:
-    assert isinstance(outcome.answer, ExtractAnswer)
-    return outcome.answer
 
 
 def _request(page: list[Row], before: Before) -> Request:

@@ -234,7 +234,7 @@ def test_every_change_is_traced_in_the_journal_and_a_second_run_finds_nothing(ho
     assert (again.is_skipped, again.counts, bytes_of(home)) == (True, {}, before)
 
 
-def test_ids_of_what_changed_follow_its_text_and_all_others_stay(home: Path) -> None:
+def test_what_changed_has_another_id_and_all_others_keep_theirs(home: Path) -> None:
     before = tables(home)
     redact.fn(home=str(home))
     after = tables(home)

@@ -2,6 +2,7 @@
 
 import json
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from slowwave.ingest.redact import redact, redact_reply
 from slowwave.ingest.redact.marks import gaps, is_redacted_form, mark_of, secrets_in, taken
 from slowwave.journal.catalogue import CATALOGUE
+from slowwave.recording.turns import taking_over
 from slowwave.rewrite.redact import is_known_anywhere
 from slowwave.rewrite.redact_plan import MADE, REDACTED, Redaction, RedactPlan, cleaned, learn
 from slowwave.rewrite.transform import Event, Masker, rehashed
@@ -34,7 +36,7 @@ def learned(plan: RedactPlan, kind: str, payload: dict[str, object]) -> dict[str
     redaction = Redaction(plan)
     event = Event("e", kind, payload)
     safe = redaction.after(event, is_quoting=True)
-    learn(plan, event, safe, has_lost=bool(redaction.found), known_ids=set(plan.renamed.values()))
+    learn(plan, event, safe, has_lost=bool(redaction.found))
     return rewritten(plan, kind, payload)
 
 
@@ -149,11 +151,11 @@ def test_of_every_event_the_texts_alone_lose_a_known_secret(kind: str) -> None:
             assert safe[name] == payload[name], name
 
 
-def test_ids_and_hashes_follow_the_text_through_everything_that_names_them() -> None:
+def test_what_changed_has_a_new_id_and_hash_in_everything_that_names_it() -> None:
     owner = {name: PLAIN[name] for name in ("user_id", "project_id", "scope")}
     text = f"The password is {WORD}."
     turn = payload_of("turn.recorded", "turns", stable_id("turn", "s", content_hash(text)), session_id="s")
-    turn |= {"content": text, "content_hash": content_hash(text)}
+    turn |= {"content": text, "content_hash": content_hash(text), "role": "document"}
     cell_id = stable_id("cell", *owner.values(), "s", content_hash(text))
     cell = payload_of("cell.extracted", "cells", cell_id, session_id="s", evidence=[turn["turn_id"]], **owner)
     cell |= {"content": text, "content_hash": content_hash(text)}
@@ -163,8 +165,8 @@ def test_ids_and_hashes_follow_the_text_through_everything_that_names_them() -> 
     safe_turn = learned(plan, "turn.recorded", turn)
     safe_cell = learned(plan, "cell.extracted", cell)
     digest = content_hash(redact(text)[0])
-    assert safe_turn["turn_id"] == stable_id("turn", "s", digest), "as a reader of today names it"
-    assert safe_cell["cell_id"] == stable_id("cell", *owner.values(), "s", digest)
+    made = {stable_id("turn", "s", digest), stable_id("cell", *owner.values(), "s", digest)}
+    assert {safe_turn["turn_id"], safe_cell["cell_id"]}.isdisjoint({turn["turn_id"], cell_id, *made}), "drawn"
     assert (safe_turn["content_hash"], safe_cell["content_hash"]) == (digest, digest)
     assert safe_cell["evidence"] == [safe_turn["turn_id"]]
     after = learned(plan, "cell.assigned", other)
@@ -183,9 +185,22 @@ def test_two_texts_that_are_the_same_without_their_secrets_stay_two() -> None:
         text = f"The password is {word}."
         digest = content_hash(text)
         turn = payload_of("turn.recorded", "turns", stable_id("turn", "s", digest), session_id="s")
-        safe.append(learned(plan, "turn.recorded", turn | {"content": text, "content_hash": digest}))
+        safe.append(
+            learned(
+                plan, "turn.recorded", turn | {"content": text, "content_hash": digest, "role": "document"}
+            )
+        )
     assert safe[0]["content"] == safe[1]["content"]
     assert safe[0]["turn_id"] != safe[1]["turn_id"]
+
+
+def test_a_section_with_a_drawn_id_is_known_again_however_short_it_is() -> None:
+    section = {"session_id": "notes", "content": "pw [redacted:password]", "role": "document"}
+    read = pl.DataFrame(
+        [{**section, "turn_id": "by its text"}, {**section, "turn_id": "new", "content": "pw"}]
+    )
+    stored = pl.DataFrame([{**section, "turn_id": "drawn"}])
+    assert taking_over(read, stored)["turn_id"].to_list() == ["new"]
 
 
 def test_windows_of_a_long_turn_hold_all_of_its_words_afterwards_each_once() -> None:
