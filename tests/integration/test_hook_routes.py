@@ -93,8 +93,6 @@ def test_every_documented_payload_is_answered_as_its_harness_reads_it(served, ho
         assert PORT in text
         assert count_tokens([text])[0] <= 500
     done(home)
-    if event.lower() != "sessionstart":  # a start alone is noted at the next look around
-        until(lambda: harness in kept(home).answered)
 
 
 def test_context_that_gemini_puts_before_a_prompt_is_no_part_of_the_question(served):
@@ -137,6 +135,7 @@ def test_a_preference_said_in_one_conversation_stands_at_the_start_of_the_next_w
     given = {"session": "prefers", "transcript": str(transcript.path)}
     post(served, "claude-code", "Stop", **given)
     done(home)
+    assert "claude-code" in kept(home).answered, "doctor says when hooks were last answered"
     told = post(served, "claude-code", "SessionStart", session="after-it")
     assert told.count("Always write the kiln reports in German.") == 1
     assert "warning" not in told
