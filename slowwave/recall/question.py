@@ -137,7 +137,7 @@ class Question:
 
     @cached_property
     def extent(self) -> float:
-        """The weight of all that is asked: 1 for `USUAL_TERMS` unknown terms, growing with the square root of their number.
+        """The weight of all that is asked: 1 for `USUAL_TERMS` unknown terms, with their number its square root.
 
         A share of a long question is more words than the same share of a short one; all of a single word is enough.
         Of 45 questions that nothing answers 21 get nothing so (18 by the share alone), with as many right first lines.
