@@ -21,12 +21,12 @@ from slowwave.language.signals import (
 )
 from slowwave.recall.conditions import turn_condition
 from slowwave.recall.known import units_of_ids
+from slowwave.recall.lines import memory_line, said_line
 from slowwave.recall.recalled import Recalled, still_current
 from slowwave.recall.resolve import Unit
 from slowwave.recall.said import Said
 from slowwave.recall.score import is_over
 from slowwave.recall.select import Candidate
-from slowwave.recall.tier_lines import cell_line, said_line
 from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.context import MAX_ERRORS
@@ -163,8 +163,8 @@ def _clearest(failure: Failure, said: Sequence[Said], count: int, weight: float)
 
 def _cell_line(recalled: Recalled, unit: Unit, kind: str, score: float) -> Candidate:
     """A memory of a fix: the one kind of line that may be an assistant's word in the first tier."""
-    question = recalled.question
-    return cell_line(unit, "critical", score, "the same error", question=question, kind=kind, is_fix=True)
+    question, why = recalled.question, "the same error"
+    return memory_line(unit, question, tier="critical", score=score, why=why, kind=kind, is_fix=True)
 
 
 def _fix_score(failure: Failure, row: Row) -> float:

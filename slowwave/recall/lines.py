@@ -1,25 +1,41 @@
-"""Lines of a page from what was recalled: the lead, memories with their history, both sides of disputes, quotes."""
+"""Lines of a page from what was recalled: the lead, memories with their history, both sides of disputes, quotes.
+
+Only a person's word enters the first and the third of the four tiers, by structure.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from slowwave.language.excerpt import Asked, Cue
 from slowwave.language.lexicon import DENIALS, STOP_WORDS
 from slowwave.language.query_words import plain_words
 from slowwave.language.terms import terms_of_words
 from slowwave.language.text import straight
 from slowwave.models.page_lines import page_line
 from slowwave.recall.lead import answering_sentence, is_raw, leading
-from slowwave.recall.page import day_heading
+from slowwave.recall.page import day_heading, line_of
+from slowwave.recall.question import Question
 from slowwave.recall.recalled import Recalled
-from slowwave.recall.render import QUOTE_CHARACTERS, full_text, lead_forms, said_mark, said_text, unit_forms
+from slowwave.recall.render import (
+    QUOTE_CHARACTERS,
+    full_text,
+    lead_forms,
+    said_mark,
+    said_text,
+    said_word,
+    unit_forms,
+)
 from slowwave.recall.resolve import Unit
 from slowwave.recall.said import Said
 from slowwave.recall.select import CONTRADICTION, Candidate
-from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.choices import EPISODE, WHOSE
 from slowwave.schemas.context import TierName
 from slowwave.schemas.moments import day_of
+from slowwave.schemas.tables import STATED
+from slowwave.trust.origins import WORD_BY_WORD, whose_of
+from slowwave.trust.own_words import parts_of
 
 CONTAINED = 0.9
 """Share of a memory's telling words that a richer one holds which says the same."""
@@ -33,15 +49,22 @@ LEAD_SCORE, DETAIL_SHARE = 1e6, 0.7
 QUOTE_LENGTHS = (QUOTE_CHARACTERS, QUOTE_CHARACTERS // 2, 140)
 """Characters of the forms of a quote, longest first."""
 
+OF_PERSONS: tuple[TierName, ...] = ("critical", "background")
+"""Tiers that say what is current here and how things are done: what no person said is in `relevant` instead."""
+
 _NUMBER = re.compile(r"\d+")
 _DENIAL = re.compile(rf"\b(?:{'|'.join(DENIALS)})\b")
 
 
+def tier_of(tier: TierName, word: str, *, is_fix: bool = False) -> TierName:
+    """The tier of a line of this word: the asked error's fix is mostly an assistant's, and may be."""
+    is_allowed = not word or (is_fix and word in (WHOSE["agent"], WORD_BY_WORD))
+    return tier if is_allowed or tier not in OF_PERSONS else "relevant"
+
+
 def question_lines(recalled: Recalled, units: Sequence[Unit], said: Iterable[Said]) -> list[Candidate]:
     """Lines of a page about a question: the lead first, then memories and messages by their scores."""
-    lines = [
-        memory_line(recalled, unit) for unit in without_repeats([one for one in units if not is_raw(one)])
-    ]
+    lines = [_answer(recalled, unit) for unit in without_repeats([one for one in units if not is_raw(one)])]
     lines += quote_each(recalled, said)
     return with_lead(recalled, lines, units)
 
@@ -68,11 +91,11 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
         word = f", {topic.whose}" if topic.whose else ""
         text = f"- {page_line(sentence)} (summary, {day_of(topic.row['updated_at'])}{word})"
         lead = replace(
-            memory_line(recalled, unit), forms=(text,), kind="summary", cell_ids=(), rests_on=frozenset()
+            _answer(recalled, unit), forms=(text,), kind="summary", cell_ids=(), rests_on=frozenset()
         )
         return [replace(lead, score=LEAD_SCORE, topic_ids=(topic.row["topic_id"],), under=""), *lines]
     lead, whole = (
-        memory_line(recalled, unit),
+        _answer(recalled, unit),
         full_text(unit, recalled.question.settings, now=recalled.question.now),
     )
     where = when_and_where(lead.event_time, lead.source_name)
@@ -87,31 +110,54 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
     return [replace(lead, forms=forms, score=LEAD_SCORE, under=""), *others]
 
 
+def _answer(recalled: Recalled, unit: Unit) -> Candidate:
+    why = "answers the question"
+    return memory_line(unit, recalled.question, score=unit.score, why=why, asked=recalled.asked)
+
+
 def when_and_where(event_time: datetime, source_name: str) -> str:
     """The day and the source of a line that is in no group."""
     return day_heading(event_time, source_name).rstrip(":")
 
 
-def memory_line(recalled: Recalled, unit: Unit, *, tier: TierName = "relevant", why: str = "") -> Candidate:
-    """A memory with its history, its value alone, its compressed form."""
-    row, question = unit.newest, recalled.question
-    sides = unit.sides[::-1]
-    evidence = (
-        [] if row["cell_type"] == EPISODE else [turn for side in sides for turn in side["evidence"] or ()]
-    )
-    return Candidate(
-        tier=tier,
-        score=unit.score,
-        kind=CONTRADICTION if unit.rival is not None else row["cell_type"],
-        forms=unit_forms(unit, recalled.asked, question.settings, now=question.now),
-        event_time=row["event_time"],
-        source_name=row["source_name"],
-        why=why or "answers the question",
+def memory_line(
+    unit: Unit,
+    question: Question,
+    *,
+    tier: TierName = "relevant",
+    score: float,
+    why: str,
+    kind: str = "",
+    is_fix: bool = False,
+    asked: Asked | None = None,
+) -> Candidate:
+    """A memory with its history, its value alone, its compressed form; both sides where nobody decided.
+
+    On a page about a question (`asked`) it stands below its day and source, a long one with what answers.
+    """
+    row, sides = unit.newest, unit.sides[::-1]
+    source, words = (row["event_time"], row["source_name"]), [whose_of(side) for side in sides]
+    kind = CONTRADICTION if unit.rival is not None else kind or row["cell_type"]
+    forms = unit_forms(unit, asked, question.settings, now=question.now)
+    if asked is None and unit.rival is not None:
+        why = "open contradiction"
+    elif asked is None:
+        forms = tuple(line_of(kind, form.removeprefix("- "), *source) for form in forms)
+    is_heard = is_fix and row["prompt_version"] not in STATED
+    line = Candidate(
+        tier_of(tier, min(words), is_fix=is_heard),
+        score,
+        kind,
+        forms,
+        *source,
+        why,
         cell_ids=tuple(side["cell_id"] for side in sides),
-        rests_on=frozenset(evidence),
-        under=day_heading(row["event_time"], row["source_name"]),
+        under="" if asked is None else day_heading(*source),
         wordings=frozenset(page_line(side["content"]) for side in sides),
     )
+    if row["cell_type"] == EPISODE:  # it rests on a whole conversation
+        return line
+    return replace(line, rests_on=frozenset(turn for side in sides for turn in side["evidence"] or ()))
 
 
 def quote_each(recalled: Recalled, said: Iterable[Said]) -> Iterator[Candidate]:
@@ -137,6 +183,41 @@ def quote_each(recalled: Recalled, said: Iterable[Said]) -> Iterator[Candidate]:
             under=day_heading(row["event_time"], row["source_name"]),
             wordings=frozenset({page_line(row["content"])}),
         )
+
+
+def said_line(
+    one: Said,
+    tier: TierName,
+    score: float,
+    why: str,
+    *,
+    asked: Asked,
+    kind: str = "quote",
+    cue: Cue | None = None,
+) -> Candidate | None:
+    """A message under its speaker's name; in a tier of persons without what it quotes. None where nothing is left.
+
+    With a `cue` it is the fix of an error, which may be an assistant's.
+    """
+    row = one.row
+    if tier in OF_PERSONS and row["role"] != "document":
+        own = parts_of(row["content"], is_typed=row["role"] == "user").own
+        one = replace(one, row={**row, "content": own or row["content"]})
+    text = said_text(one, asked, most=QUOTE_CHARACTERS, cue=cue)
+    if not text:
+        return None
+    mark = said_mark(one, text)
+    source = (row["event_time"], row["source_name"])
+    return Candidate(
+        tier_of(tier, said_word(one, text), is_fix=cue is not None),
+        score,
+        kind,
+        (line_of(kind, f"{text}{mark}", *source),),
+        *source,
+        why,
+        turn_ids=(one.turn_id,),
+        wordings=frozenset({page_line(row["content"])}),
+    )
 
 
 def without_repeats(units: Sequence[Unit]) -> list[Unit]:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from slowwave.recall.known import known_units
+from slowwave.recall.lines import memory_line
 from slowwave.recall.recalled import Recalled
 from slowwave.recall.score import is_over
 from slowwave.recall.select import Candidate, Chosen
-from slowwave.recall.tier_lines import cell_line
 from slowwave.recall.wishes import KIND, wish_lines
 from slowwave.recall.work import ANSWERED_FOR, core_lines, disputed_units
 from slowwave.schemas.report import several
@@ -49,13 +49,13 @@ def _newest_wishes(recalled: Recalled) -> Iterator[Candidate]:
     where = (col("is_wish") == lit(True)) & (col("origin") == lit("user"))
     for place, unit in enumerate(known_units(question, where, most=NEWEST_WISHES)):
         score = LEADING - place
-        yield cell_line(unit, "background", score, "the newest wishes", question=question)
+        yield memory_line(unit, question, tier="background", score=score, why="the newest wishes")
 
 
 def _open_disputes(recalled: Recalled) -> Iterator[Candidate]:
     question = recalled.question
     for unit in disputed_units(question, most=DISPUTES):
-        yield cell_line(unit, "critical", 3.0, "open contradiction", question=question)
+        yield memory_line(unit, question, tier="critical", score=3.0, why="open contradiction")
 
 
 def _open_tasks(recalled: Recalled) -> Iterator[Candidate]:
@@ -69,10 +69,5 @@ def _open_tasks(recalled: Recalled) -> Iterator[Candidate]:
         and (unit.row["valid_until"] or unit.row["event_time"] >= recent)
     ]
     for unit in tasks[:OPEN_TASKS]:
-        yield cell_line(
-            unit,
-            "critical",
-            1.0 + unit.row["salience"],
-            "open task",
-            question=question,
-        )
+        score = 1.0 + unit.row["salience"]
+        yield memory_line(unit, question, tier="critical", score=score, why="open task")

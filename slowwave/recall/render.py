@@ -123,11 +123,15 @@ def echo_mark(echo: Echo) -> str:
     return f"{page_line(echo.was)} then; {page_line(now)} since {day_of(echo.of.row['valid_from'])}"
 
 
-def unit_forms(unit: Unit, asked: Asked, settings: Settings, *, now: datetime) -> tuple[str, ...]:
-    """A memory as a line, longest form first: all of it, its value, its compressed form; each with its marks."""
+def unit_forms(unit: Unit, asked: Asked | None, settings: Settings, *, now: datetime) -> tuple[str, ...]:
+    """A memory as a line, longest form first: all of it, its value, its compressed form; each with its marks.
+
+    Of a long one what was `asked`, where anything was.
+    """
     if unit.rival is not None:
         return dispute_forms(unit)
-    whole = quoted(full_text(unit, settings, now=now), asked, most=QUOTE_CHARACTERS)
+    whole = full_text(unit, settings, now=now)
+    whole = whole if asked is None else quoted(whole, asked, most=QUOTE_CHARACTERS)
     texts = [whole, value_line(unit), whole_sentence(unit.row["compressed"])]
     texts = [text for text in texts if text and len(text) <= len(whole)]
     return tuple(dict.fromkeys(f"- {page_line(text)}{marks(unit)}" for text in texts))

@@ -13,11 +13,11 @@ from slowwave.language.terms import terms_of_words
 from slowwave.language.units import joined_units, units_of
 from slowwave.language.wishes import WISH_WORDS, WITHDRAWAL_WORDS, is_standing, withdrawn_matters
 from slowwave.recall.conditions import turn_condition
+from slowwave.recall.lines import said_line
 from slowwave.recall.question import Question
 from slowwave.recall.recalled import Recalled, unread
 from slowwave.recall.said import Said, is_statement
 from slowwave.recall.select import Candidate
-from slowwave.recall.tier_lines import said_line
 from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.store import Row, RowsQuery, SearchQuery, col, lit
 from slowwave.trust.origins import PERSON

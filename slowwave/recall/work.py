@@ -15,13 +15,13 @@ from slowwave.recall.conditions import UNFILTERED, cell_condition, scope_conditi
 from slowwave.recall.episodes import without_episodes
 from slowwave.recall.fixes import Failure, fix_lines
 from slowwave.recall.known import known_units, units_of_ids
+from slowwave.recall.lines import memory_line, said_line
 from slowwave.recall.page import line_of
 from slowwave.recall.question import Question
 from slowwave.recall.recalled import Recalled, unread
 from slowwave.recall.resolve import Unit
 from slowwave.recall.score import is_over
 from slowwave.recall.select import Candidate
-from slowwave.recall.tier_lines import cell_line, said_line
 from slowwave.schemas.choices import EPISODE, CellType
 from slowwave.schemas.context import ContextRequest, TierName
 from slowwave.schemas.report import several_memories
@@ -66,7 +66,7 @@ class Work:
 
     def line(self, unit: Unit, tier: TierName, score: float, why: str) -> Candidate:
         """A memory as a line."""
-        return cell_line(unit, tier, score, why, question=self.base)
+        return memory_line(unit, self.base, tier=tier, score=score, why=why)
 
     def is_open(self, unit: Unit) -> bool:
         """Return whether a memory is no task that is done or past."""
@@ -233,7 +233,7 @@ def core_lines(question: Question, *, most: int) -> Iterator[Candidate]:
     for unit in units_of_ids(question, col("cell_id").isin(sorted(ranks))):
         rank = min(ranks.get(row["cell_id"], len(ranks)) for row in (*unit.members, unit.row))
         is_open = not is_over(unit.row, now=question.now)
-        line = cell_line(unit, "background", 1.0 - rank / 1_000, "core memory", question=question)
+        line = memory_line(unit, question, tier="background", score=1.0 - rank / 1_000, why="core memory")
         if is_open and line.tier == "background":
             yield line
 
