@@ -164,7 +164,7 @@ def own_environment() -> Iterator[None]:
 def _show_what_it_made(memory: Memory) -> None:
     topics, replaced = memory.topics(limit=SHOWN), _replaced(memory)
     blocks: list[Block] = [Heading(f"Topics: {topics.total}")]
-    for topic in topics.topics:
+    for topic in topics.entries:
         blocks.append(line(Span(topic.name, "bold"), f" ({several_memories(topic.cell_count)})"))
         blocks.append(line(topic.summary or "(no summary yet)", indent=1))
     blocks.append(Heading(f"Superseded: {several_memories(replaced.height)}, each with its successor"))

@@ -197,7 +197,7 @@ def all_cells(memory: Memory) -> Iterator[CellRow]:
     cursor = ""
     while True:
         page = memory.cells(limit=PAGE, cursor=cursor)
-        yield from page.cells
+        yield from page.entries
         if not (cursor := page.next_cursor):
             return
 

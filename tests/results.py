@@ -11,12 +11,9 @@ from slowwave.schemas.context import Context
 from slowwave.schemas.derivation import Derivation
 from slowwave.schemas.lists import (
     CellDetail,
-    CellPage,
     CellRow,
-    EntitiesPage,
     EntityRow,
-    EpisodePage,
-    TopicPage,
+    Page,
 )
 from slowwave.schemas.lists import EpisodeRow as Episode
 from slowwave.schemas.report import Exported, NightReport, StageReport, StoryPart
@@ -162,8 +159,10 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
     "erased": Erased(turn_ids=["a"], cell_ids=["b"], rewritten={"segments": 1}, searched_texts=2, short_texts=1),
     "erased-in-part": Erased(cell_ids=["b"], remaining={"notes.txt": 1}),
     "recorded": Recorded(turn_ids=["a"], new_count=1, known_count=0, left_out={"empty": 1}),
-    "list": CellPage(cells=[STORED, STORED.model_copy(update={"status": "superseded"})], total=9, next_cursor="c1"),
-    "list-nothing": CellPage(cells=[], total=0),
+    "list": Page[CellRow](
+        entries=[STORED, STORED.model_copy(update={"status": "superseded"})], total=9, next_cursor="c1"
+    ),
+    "list-nothing": Page[CellRow](entries=[], total=0),
     "cell": CellDetail(
         **{name: getattr(STORED, name) for name in CellRow.model_fields}, effective_confidence=0.4, confirmations=1,
         retrieval_count=2, citation_count=3, ignore_count=0, has_open_contradiction=False, core_rank=4,
@@ -176,9 +175,9 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
         judgements=[made(Judged)], contradictions=[DISPUTE], notes=["one note"],
         steps=[Step(at=SAID, kind="cell.extracted", told=f"made from {IDS['turn_id']}")],
     ),
-    "entities": EntitiesPage(entities=[made(EntityRow, name="Kiln", aliases=["the oven"])], total=1),
-    "topics": TopicPage(topics=[made(TopicSummary, name="Kiln", summary=None)], total=1),
-    "episodes": EpisodePage(episodes=[made(Episode, content="They fired it.")], total=1),
+    "entities": Page[EntityRow](entries=[made(EntityRow, name="Kiln", aliases=["the oven"])], total=1),
+    "topics": Page[TopicSummary](entries=[made(TopicSummary, name="Kiln", summary=None)], total=1),
+    "episodes": Page[Episode](entries=[made(Episode, content="They fired it.")], total=1),
     "weak": [made(Fading, fades_at=NOW + timedelta(days=3)), made(Fading, fades_at=SAID, whose="")],
     "archived": [made(ForgottenCell)],
     "quarantine": [made(QuarantinedChunk, error=None)],

@@ -1,19 +1,23 @@
 """Pages of lists that `Memory` returns, and one memory with everything that it rests on."""
 
 from datetime import datetime
+from typing import Generic, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from slowwave.schemas.choices import CellStatus, CellType, EntityType, Origin, SourceType
 from slowwave.schemas.moments import Ended, Said
 from slowwave.schemas.refusals import Frozen
-from slowwave.schemas.results import Quote, TopicSummary
+from slowwave.schemas.results import Quote
 from slowwave.schemas.search import Scope
 
+Entry = TypeVar("Entry", bound=BaseModel)
 
-class Page(Frozen):
+
+class Page(Frozen, Generic[Entry]):
     """A page of a list. What is written meanwhile shows no entry twice."""
 
+    entries: list[Entry]
     next_cursor: str = Field(default="", description="The cursor of the next page; empty on the last.")
     total: int = Field(ge=0, description="Entries that pass the filters now, on all pages.")
     notes: list[str] = Field(default_factory=list, description="What the reader should know.")
@@ -56,12 +60,6 @@ class CellRow(Frozen):
     turn_ids: list[str] = Field(description="The turns that it rests on.")
 
 
-class CellPage(Page):
-    """Memories, newest first: by when they were last said, then by id."""
-
-    cells: list[CellRow]
-
-
 class CellDetail(CellRow):
     """One memory: its fields, the turns that it rests on and whose word it is there, and its use."""
 
@@ -88,12 +86,6 @@ class EntityRow(Frozen):
     project_id: str
 
 
-class EntitiesPage(Page):
-    """People and things, most mentioned first."""
-
-    entities: list[EntityRow]
-
-
 class EpisodeRow(Frozen):
     """A conversation, as the memory tells it that was made of it."""
 
@@ -107,15 +99,3 @@ class EpisodeRow(Frozen):
     turn_count: int | None
     written_at: datetime | None
     project_id: str
-
-
-class EpisodePage(Page):
-    """Conversations that were told, newest first."""
-
-    episodes: list[EpisodeRow]
-
-
-class TopicPage(Page):
-    """Topics, largest first."""
-
-    topics: list[TopicSummary]

@@ -229,12 +229,12 @@ answer = [ran.exit_code, json.loads(ran.stdout)["total"]]
 from slowwave.interfaces.rendering.answers import blocks_of
 from slowwave.interfaces.rendering.view import View
 from slowwave.recall.lists.cells import COLUMNS
-from slowwave.schemas.lists import CellPage, CellRow
+from slowwave.schemas.lists import CellRow, Page
 row = CellRow.model_construct(
     cell_id="a" * 24, event_time=NOW, cell_type="fact", content="Kiln 2 is on.", status="active", protected=True,
     project_id="kiln", decay_rate=0.05,
 )
-page = CellPage.model_construct(cells=[row], total=1, next_cursor="", notes=[])
+page = Page[CellRow].model_construct(entries=[row], total=1, next_cursor="", notes=[])
 table = blocks_of(page, View(NOW))[0]
 answer = ["decay_rate" in COLUMNS, table.columns[4], table.rows[0][4]]
 """,

@@ -243,7 +243,7 @@ def test_lists_go_on_where_the_cursor_says(served: httpx.Client):
     seen, cursor = [], ""
     while True:
         page = get(served, "/v1/cells", limit=2, cursor=cursor)
-        seen += [cell["cell_id"] for cell in page["cells"]]  # type: ignore[attr-defined]
+        seen += [cell["cell_id"] for cell in page["entries"]]  # type: ignore[attr-defined]
         cursor = str(page["next_cursor"])
         if not cursor:
             break

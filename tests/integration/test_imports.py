@@ -99,7 +99,7 @@ def test_memories_without_a_date_belong_to_no_day_and_go_out_and_in_as_they_are(
     }
     assert cells.join(store_of(home).rows("cell_usage"), on="cell_id")["last_accessed"].min() > FILE_TIME
     with Memory(home) as memory:
-        listed = memory.cells(limit=1).cells
+        listed = memory.cells(limit=1).entries
         assert json.loads(listed[0].model_dump_json())["event_time"] is None
         assert "day unknown, memory:" in memory.context("when does Mara Lindqvist fire the kiln").text
         for day, count in (("2026-03-01", 0), ("2026-03-03", 4)):

@@ -98,10 +98,10 @@ def memory(home: Path) -> Iterator[Memory]:
 def pages(memory: Memory, **asked: object) -> tuple[list[CellRow], set[int]]:
     """All memories of a list, page by page, and the totals that the pages tell."""
     page = memory.cells(now=NOW, **asked)  # type: ignore[arg-type]
-    found, totals = [*page.cells], {page.total}
+    found, totals = [*page.entries], {page.total}
     while page.next_cursor:
         page = memory.cells(now=NOW, **asked, cursor=page.next_cursor)  # type: ignore[arg-type]
-        found += page.cells
+        found += page.entries
         totals.add(page.total)
     return found, totals
 
@@ -172,15 +172,15 @@ def test_a_page_from_disk_is_the_page_from_memory(home: Path, memory: Memory):
 def test_people_things_conversations_and_topics_come_by_the_page(memory: Memory):
     first = memory.entities(limit=4)
     second = memory.entities(limit=4, cursor=first.next_cursor)
-    assert [row.mention_count for row in (*first.entities, *second.entities)] == [2, 2, 2, 1, 1, 1]
+    assert [row.mention_count for row in (*first.entries, *second.entries)] == [2, 2, 2, 1, 1, 1]
     assert (first.total, second.next_cursor) == (6, "")
     told = memory.episodes(limit=200)
-    assert {row.cell_id for row in told.episodes} == {
+    assert {row.cell_id for row in told.entries} == {
         cell["cell_id"]
         for cell in map(made, range(COUNT))
         if cell["cell_type"] == "episode" and cell["user_id"] == "ana"
     }
-    assert [(topic.name, topic.summary) for topic in memory.topics().topics] == [
+    assert [(topic.name, topic.summary) for topic in memory.topics().entries] == [
         ("topic T", "About T."),
         ("topic U", "About U."),
         ("topic V", None),
@@ -253,13 +253,13 @@ def test_what_is_written_between_two_pages_shows_no_memory_twice(tmp_path: Path)
             for number in range(6)
         ]
         page = memory.cells(limit=1)
-        seen = [page.cells[0].cell_id]
+        seen = [page.entries[0].cell_id]
         while page.next_cursor:
             memory.remember(f"Something new, number {len(seen)}.", now=NOW + timedelta(hours=len(seen)))
             if len(seen) == 2:
                 memory.forget(ids[2])
             page = memory.cells(limit=1, cursor=page.next_cursor)
-            seen += [cell.cell_id for cell in page.cells]
+            seen += [cell.cell_id for cell in page.entries]
         assert seen == [ids[5], ids[4], ids[3], ids[1], ids[0]]
         assert memory.cells(limit=50).total == len(seen) + len(seen) - 1
 
@@ -302,7 +302,7 @@ def test_the_list_shows_a_page_and_how_to_go_on(small_home: Path):
         code, said = run(small_home, "list", *options)
         assert (code != 0, told in said) == (True, True), said
     code, said = run(small_home, "list", "--json", "--type", "decision")
-    assert (code, json.loads(said)) == (0, {"next_cursor": "", "total": 0, "cells": [], "notes": []})
+    assert (code, json.loads(said)) == (0, {"entries": [], "next_cursor": "", "total": 0, "notes": []})
     assert run(small_home, "list", "--type", "decision")[1] == ("No memory passes these filters.\n")
 
 
@@ -319,7 +319,7 @@ def test_the_list_says_where_nothing_is_known_of_a_name_or_a_project(small_home:
 
 def first_id(home: Path) -> str:
     with Memory(home, records_usage=False) as memory:
-        return memory.cells(limit=1).cells[0].cell_id
+        return memory.cells(limit=1).entries[0].cell_id
 
 
 def test_a_correction_replaces_the_memory_once(small_home: Path):

@@ -493,7 +493,7 @@ def test_what_counts_as_the_users_word_is_shown_to_the_user_and_needs_a_yes(
     told = call(memory, name, era=era, person=person, **given)
     assert not told.is_error, text_of(told)
     assert questions == [question]
-    protected = {cell.content: cell.origin for cell in memory.cells().cells if cell.protected}
+    protected = {cell.content: cell.origin for cell in memory.cells().entries if cell.protected}
     assert protected == {
         "correct_fact": {"Staging listens on 7432.": "user"},
         "confirm_fact": {"Staging listens on 6432.": "agent"},
@@ -521,7 +521,9 @@ def test_a_client_that_cannot_ask_the_user_speaks_for_itself_alone(memory: Memor
     instead = call(memory, "correct_fact", cell_id="bbbbbb1", text="Staging listens on 8432.", era=era)
     noted = call(memory, "confirm_fact", cell_id="aaaaaa1", era=era)
     assert all(own in text_of(told) for told in (beside, instead, noted))
-    assert {cell.content: (cell.origin, cell.protected) for cell in memory.cells(status="active").cells} == {
+    assert {
+        cell.content: (cell.origin, cell.protected) for cell in memory.cells(status="active").entries
+    } == {
         "Staging listens on 5432.": ("user", False),
         "Staging listens on 7432.": ("agent", False),
         "Staging listens on 8432.": ("agent", False),

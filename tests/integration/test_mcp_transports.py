@@ -186,7 +186,7 @@ def test_the_process_of_a_client_holds_no_store_and_names_its_conversation_and_p
     assert "pydantic_core" in loaded
     assert not [name for name in ("polars", "lancedb", "pyarrow") if name in loaded]
     with Memory(home) as memory:
-        (cell,) = memory.cells().cells
+        (cell,) = memory.cells().entries
         assert cell.project_id.startswith("kettle"), "the repository in which the client works"
     cited = open_home(home).journal.scan().events.filter(pl.col("kind") == "usage.recorded")
     assert '"context":"mcp-' in cited["payload"][0].replace(" ", "")

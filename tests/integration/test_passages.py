@@ -160,12 +160,12 @@ def test_a_conversation_is_told_anew_by_what_stands_of_it(tmp_path):
     write_chat(chats, "kiln", [(time, role, text) for time, (_, role, text) in zip(times, TALK, strict=True)])
     nightly.fn(home=str(home), sources=[str(chats)])
     memory = Memory(home)
-    cells = {cell.cell_type: cell for cell in memory.cells(limit=9).cells}
+    cells = {cell.cell_type: cell for cell in memory.cells(limit=9).entries}
     assert "1220" in cells["episode"].content
     memory.correct(cells["fact"].cell_id, "The big kiln is fired at 1240 degrees.")
-    assert not memory.cells(limit=9, cell_types=("episode",)).cells
+    assert not memory.cells(limit=9, cell_types=("episode",)).entries
     nightly.fn(home=str(home), force=True)
-    (episode,) = Memory(home).cells(limit=9, cell_types=("episode",)).cells
+    (episode,) = Memory(home).cells(limit=9, cell_types=("episode",)).entries
     assert "1220" not in episode.content
     assert "Lisbon quarry" in episode.content
     assert_rebuilds(home)

@@ -123,7 +123,7 @@ def test_a_project_is_there_once_it_is_begun_on_purpose_or_a_folder_of_it_is_nam
         assert re.match(r"nothing is recorded in the project (ferry|wharf)-\w{8} yet: ", note)
     memory.remember("The queue is Kafka.", project=str(ferry))
     with Memory(home, records_usage=False) as other:
-        assert {cell.project_id for cell in other.cells(project="hou").cells} == {"House"}
+        assert {cell.project_id for cell in other.cells(project="hou").entries} == {"House"}
         assert other.cells(project="ferry").notes == []
         assert "no project is called 'wharf'" in refusal(lambda: other.cells(project="wharf"))
         for name in ("../etc", "x" * 201):
@@ -132,8 +132,8 @@ def test_a_project_is_there_once_it_is_begun_on_purpose_or_a_folder_of_it_is_nam
             )
         memory.remember("The roof is green.", project="ferr", new_project=True)
         memory.remember("The roof is blue.", project="FERRY", new_project=True)
-        assert other.cells(project="ferr").cells[0].project_id == "ferr"
-        assert other.cells(project="FERRY").cells[0].project_id.startswith("ferry-")
+        assert other.cells(project="ferr").entries[0].project_id == "ferr"
+        assert other.cells(project="FERRY").entries[0].project_id.startswith("ferry-")
         assert refusal(lambda: other.cells(project="f")).startswith("2 projects begin with 'f': ferr, ferry-")
         other.project_of(repository(tmp_path / "new" / "ferry"))  # in which nothing is recorded
         assert other.cells(project="ferry").notes == []
@@ -276,7 +276,7 @@ def test_what_a_person_says_without_a_project_is_known_in_all_and_else_in_its_ow
     here = memory.remember("The queue of kiln is Redis.", project=kiln, entities=["kiln"]).cell_id
 
     def found(project: str | None) -> set[str]:
-        listed = {cell.cell_id for cell in memory.cells(project=project).cells}
+        listed = {cell.cell_id for cell in memory.cells(project=project).entries}
         searched = {cell.cell_id for cell in memory.search("queue", project=project).cells}
         told = {name for line in memory.context("queue", project=project).lines for name in line.cell_ids}
         assert listed == searched == told

@@ -41,7 +41,7 @@ class Room:
         return {"text": self.text(value), "subject": self.name, "attribute": "temperature", "value": value}
 
     def living(self) -> list[CellRow]:
-        return [cell for cell in self.memory.cells(status="active").cells if cell.subject == self.name]
+        return [cell for cell in self.memory.cells(status="active").entries if cell.subject == self.name]
 
     def waiting(self) -> list[Dispute]:
         return [one for one in self.memory.contradictions() if one.subject == self.name]

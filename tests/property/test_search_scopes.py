@@ -278,7 +278,7 @@ def test_the_pages_of_all_memories_are_exactly_what_may_be_seen(
             may_see = partial(visible, user=user, project=home, asked=project, project_from=project_from)
             assert project not in {owner[1] for owner in OWNERS if owner[2] != "system" and may_see(owner)}
             return
-        found += [cell.cell_id for cell in page.cells]
+        found += [cell.cell_id for cell in page.entries]
         if not page.next_cursor:
             break
         request = request.model_copy(update={"cursor": page.next_cursor})

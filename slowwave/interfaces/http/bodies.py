@@ -1,14 +1,15 @@
 """Bodies and answers of the API that are not those of `Memory` as they stand."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from fastapi import Path
-from pydantic import BaseModel, Field, create_model, model_validator
+from pydantic import Field, create_model, model_validator
 
 from slowwave.errors import InputError
 from slowwave.schemas.context import Activity, Context, ContextLine, ContextRequest, Label, TierName
 from slowwave.schemas.context import Path as FilePath
+from slowwave.schemas.lists import Entry, Page
 from slowwave.schemas.refusals import CLEAN, Frozen, Request, Switch, Text
 from slowwave.schemas.requests import (
     ConfirmRequest,
@@ -141,20 +142,9 @@ def assembled(found: Context) -> Assembled:
     )
 
 
-Entry = TypeVar("Entry", bound=BaseModel)
-
-
-class PageOf(BaseModel, Generic[Entry]):
-    """A page of a list."""
-
-    entries: list[Entry]
-    next_cursor: str = Field(default="", description="The cursor of the next page; empty on the last.")
-    total: int = Field(ge=0, description="Entries on all pages.")
-
-
 def page_of(
-    kind: type[PageOf[Entry]], found: Sequence[Entry], key: Callable[[Entry], str], asked: PageRequest
-) -> PageOf[Entry]:
+    kind: type[Page[Entry]], found: Sequence[Entry], key: Callable[[Entry], str], asked: PageRequest
+) -> Page[Entry]:
     """A page of a list that is there as a whole, after the entry that the cursor names.
 
     Raises:

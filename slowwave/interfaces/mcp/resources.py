@@ -65,7 +65,7 @@ async def _topic(calls: Calls, names: set[str], project: str | None) -> TopicSum
     cursor = ""
     while True:
         found = await calls.read(calls.memory.topics, limit=MOST_OF_A_PAGE, cursor=cursor, project=project)
-        one = next((one for one in found.topics if {one.name, one.topic_id} & names), None)
+        one = next((one for one in found.entries if {one.name, one.topic_id} & names), None)
         if one is not None or not found.next_cursor:
             return one
         cursor = found.next_cursor

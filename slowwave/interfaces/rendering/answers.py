@@ -9,9 +9,11 @@ from pydantic import BaseModel
 from slowwave.interfaces.rendering import cells, home, runs
 from slowwave.interfaces.rendering.blocks import (
     Block,
+    Cursor,
     Entry,
     Heading,
     Line,
+    Note,
     Opening,
     Page,
     Quote,
@@ -73,13 +75,23 @@ def blocks_of(found: BaseModel | Sequence[BaseModel], view: View) -> Sequence[Bl
     if not isinstance(found, BaseModel):
         return _LISTS[type(found[0]).__name__](found, view) if found else [Opening("Nothing found.")]
     name, _, of = type(found).__name__.partition("[")
-    if name == "PageOf":
-        page: Any = found
-        end = cells.end_of(page.next_cursor, shown=len(page.entries), total=page.total)
-        return [*_LISTS[of.rstrip("]")](page.entries, view), *end]
+    if name == "Page":
+        return _list_page(found, of.rstrip("]"), view)
     if name not in _RENDERERS:
         raise TypeError(f"nothing renders {name}")
     return _RENDERERS[name](found, view)
+
+
+def _list_page(page: Any, entry: str, view: View) -> list[Block]:
+    """A page of a list: its entries, the count of them, the cursor of the next page and the notes."""
+    if page.total and not page.entries:
+        return [Opening("Nothing is on this page."), *notes(page.notes)]
+    blocks = _LISTS[entry](page.entries, view)
+    if page.entries:
+        blocks = [*blocks, Note(f"{len(page.entries)} of {page.total:,}")]
+    if page.next_cursor:
+        blocks = [*blocks, Cursor(f"Next page: cursor {page.next_cursor}")]
+    return [*blocks, *notes(page.notes)]
 
 
 # Search

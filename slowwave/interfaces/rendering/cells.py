@@ -5,10 +5,8 @@ from typing import Final
 
 from slowwave.interfaces.rendering.blocks import (
     Block,
-    Cursor,
     Heading,
     Line,
-    Note,
     Opening,
     Render,
     Span,
@@ -20,9 +18,9 @@ from slowwave.interfaces.rendering.blocks import (
 from slowwave.interfaces.rendering.view import View
 from slowwave.interfaces.rendering.words import PERSON, clipped, short, until, valid, with_short_ids
 from slowwave.schemas.choices import RAW_PROMPT, WHOSE
-from slowwave.schemas.lists import CellDetail, CellPage, CellRow, EntitiesPage, EpisodePage, Page, TopicPage
+from slowwave.schemas.lists import CellDetail, CellRow, EntityRow, EpisodeRow
 from slowwave.schemas.moments import day_of
-from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Quote
+from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Quote, TopicSummary
 from slowwave.schemas.results.explanation import is_taken_back
 
 NEVER_TRUE: Final = "corrected: it was never true"
@@ -38,20 +36,15 @@ def whose(origin: str) -> str:
 # Lists
 
 
-def _cell_page(found: CellPage, view: View) -> list[Block]:
-    """One row a memory, newest first, and how to see the next page."""
-    if not found.cells:
-        nothing = "No memory is on this page." if found.total else "No memory passes these filters."
-        return [Opening(nothing), *notes(found.notes)]
-    has_projects = len({cell.project_id for cell in found.cells}) > 1
-    has_status = any(cell.status != "active" for cell in found.cells)
-    rows = tuple(tuple(_row(cell, has_status=has_status, has_projects=has_projects)) for cell in found.cells)
+def _cells(found: Sequence[CellRow], view: View) -> list[Block]:
+    """One row a memory, newest first."""
+    if not found:
+        return [Opening("No memory passes these filters.")]
+    has_projects = len({cell.project_id for cell in found}) > 1
+    has_status = any(cell.status != "active" for cell in found)
+    rows = tuple(tuple(_row(cell, has_status=has_status, has_projects=has_projects)) for cell in found)
     columns = ["id", "said", "type", "by", *["status"] * has_status, *["project"] * has_projects, "memory"]
-    return [
-        Table(tuple(columns), rows),
-        *end_of(found.next_cursor, shown=len(found.cells), total=found.total),
-        *notes(found.notes),
-    ]
+    return [Table(tuple(columns), rows)]
 
 
 def _row(cell: CellRow, *, has_status: bool, has_projects: bool) -> Iterator[str]:
@@ -71,47 +64,33 @@ def _status(cell: CellRow) -> str:
     return f"{cell.status}{by}{until(cell.valid_until)}"
 
 
-def end_of(next_cursor: str, *, shown: int, total: int) -> list[Block]:
-    """Count of the entries on a page, and the cursor of the next one."""
-    more = [Cursor(f"Next page: cursor {next_cursor}")] if next_cursor else []
-    return [Note(f"{shown} of {total:,}"), *more]
-
-
-def _topic_page(found: TopicPage, view: View) -> list[Block]:
+def _topics(found: Sequence[TopicSummary], view: View) -> list[Block]:
     """Topics, largest first, with the beginning of their summaries."""
     rows = tuple(
         (short(one.topic_id), f"{one.cell_count:,}", one.name, clipped(one.summary or "no summary yet"))
-        for one in found.topics
+        for one in found
     )
-    return _page(("id", "memories", "topic", "summary"), rows, found)
+    return _table(("id", "memories", "topic", "summary"), rows)
 
 
-def _entities_page(found: EntitiesPage, view: View) -> list[Block]:
+def _entities(found: Sequence[EntityRow], view: View) -> list[Block]:
     """People and things, most mentioned first."""
     rows = tuple(
-        (f"{one.mention_count:,}", one.entity_type or "", one.name, ", ".join(one.aliases))
-        for one in found.entities
+        (f"{one.mention_count:,}", one.entity_type or "", one.name, ", ".join(one.aliases)) for one in found
     )
-    return _page(("memories", "type", "name", "also called"), rows, found)
+    return _table(("memories", "type", "name", "also called"), rows)
 
 
-def _episode_page(found: EpisodePage, view: View) -> list[Block]:
+def _episodes(found: Sequence[EpisodeRow], view: View) -> list[Block]:
     """Conversations, newest first."""
     rows = tuple(
-        (short(one.cell_id), day_of(one.event_time), one.status, clipped(one.content))
-        for one in found.episodes
+        (short(one.cell_id), day_of(one.event_time), one.status, clipped(one.content)) for one in found
     )
-    return _page(("id", "ended", "status", "conversation"), rows, found)
+    return _table(("id", "ended", "status", "conversation"), rows)
 
 
-def _page(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...], found: Page) -> list[Block]:
-    if not rows:
-        return [Opening("Nothing is on this page."), *notes(found.notes)]
-    return [
-        Table(columns, rows),
-        *end_of(found.next_cursor, shown=len(rows), total=found.total),
-        *notes(found.notes),
-    ]
+def _table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> list[Block]:
+    return [Table(columns, rows)] if rows else [Opening("Nothing is on this page.")]
 
 
 def _fading(found: Sequence[Fading], view: View) -> list[Block]:
@@ -243,11 +222,14 @@ def _disputed(found: Explanation) -> Iterator[Line]:
 
 
 RENDERERS: Final[dict[str, Render]] = {
-    "CellPage": _cell_page,
     "CellDetail": _cell_detail,
     "Explanation": _explanation,
-    "EntitiesPage": _entities_page,
-    "EpisodePage": _episode_page,
-    "TopicPage": _topic_page,
 }
-LISTS: Final[dict[str, Render]] = {"Fading": _fading, "ForgottenCell": _archived}
+LISTS: Final[dict[str, Render]] = {
+    "CellRow": _cells,
+    "EntityRow": _entities,
+    "EpisodeRow": _episodes,
+    "TopicSummary": _topics,
+    "Fading": _fading,
+    "ForgottenCell": _archived,
+}

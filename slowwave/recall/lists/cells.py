@@ -12,7 +12,7 @@ from slowwave.recall.lists.quotes import quotes_of
 from slowwave.recall.question import naming
 from slowwave.recall.reader import Reader
 from slowwave.recall.search import filters_of
-from slowwave.schemas.lists import CellDetail, CellPage, CellRow
+from slowwave.schemas.lists import CellDetail, CellRow, Page
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.requests import CellsRequest
 from slowwave.schemas.search import Filters
@@ -29,7 +29,7 @@ NAMED_MOST = 100_000
 COUNTS = ("confirmations", "retrieval_count", "citation_count", "ignore_count")
 
 
-def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> CellPage:
+def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> Page[CellRow]:
     """A page of memories, as `Memory.cells` says."""
     filters = filters_of(request, now=now)
     if filters.is_historical and request.status is not None:
@@ -39,7 +39,7 @@ def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> CellPage:
     reader, filters = reader.narrowed(filters)
     store = reader.current()
     if store is None:
-        return CellPage(cells=[], total=0)
+        return Page[CellRow](entries=[], total=0)
     where = said_condition(reader.settings.owner, filters)
     if request.status is not None:
         where &= col("status") == lit(request.status)
@@ -49,7 +49,7 @@ def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> CellPage:
         page = _page_of_the_past(store, where, filters, request)
     else:
         page = read_page(store, "cells", request, by="event_time", where=where, columns=COLUMNS)
-    return CellPage(cells=_told(store, page.rows), next_cursor=page.next_cursor, total=page.total)
+    return Page[CellRow](entries=_told(store, page.rows), next_cursor=page.next_cursor, total=page.total)
 
 
 def cell(reader: Reader, cell_id: str, *, now: datetime) -> CellDetail:

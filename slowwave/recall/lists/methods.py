@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TypeVar, Unpack
+from typing import Unpack
 
 import polars as pl
 
 from slowwave.recall.lists import cells, frames, others
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import CellStatus
-from slowwave.schemas.lists import CellDetail, CellPage, EntitiesPage, EpisodePage, Page, TopicPage
+from slowwave.schemas.lists import CellDetail, CellRow, EntityRow, Entry, EpisodeRow, Page
 from slowwave.schemas.refusals import clean_text, moment_of, request_of
 from slowwave.schemas.requests import CellsRequest, ProjectPageRequest
+from slowwave.schemas.results import TopicSummary
 from slowwave.schemas.search import FilterWords
-
-AnyPage = TypeVar("AnyPage", bound=Page)
 
 
 class Lists:
@@ -30,7 +29,7 @@ class Lists:
         cursor: str = "",
         now: datetime | None = None,
         **words: Unpack[FilterWords],
-    ) -> CellPage:
+    ) -> Page[CellRow]:
         """A page of the memories that pass all filters (`CellsRequest`), newest first, whatever their status.
 
         `next_cursor` of a page is the `cursor` of the next one. What is written meanwhile shows no memory twice.
@@ -50,15 +49,15 @@ class Lists:
         """
         return cells.cell(self._reader.within(project), clean_text(cell_id), now=moment_of(now))
 
-    def entities(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> EntitiesPage:
+    def entities(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> Page[EntityRow]:
         """A page of the people and things that memories name, most mentioned first (`ProjectPageRequest`)."""
         return self._noted(others.entities(self._reader, request_of(ProjectPageRequest, locals())), project)
 
-    def episodes(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> EpisodePage:
+    def episodes(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> Page[EpisodeRow]:
         """A page of the conversations that were told, newest first (`ProjectPageRequest`)."""
         return self._noted(others.episodes(self._reader, request_of(ProjectPageRequest, locals())), project)
 
-    def topics(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> TopicPage:
+    def topics(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> Page[TopicSummary]:
         """A page of the topics, largest first, also of those without a summary yet (`ProjectPageRequest`)."""
         return self._noted(others.topics(self._reader, request_of(ProjectPageRequest, locals())), project)
 
@@ -81,5 +80,5 @@ class Lists:
         """
         return frames.frame(self._reader.within(project), table, columns, where)
 
-    def _noted(self, page: AnyPage, project: str | None) -> AnyPage:
+    def _noted(self, page: Page[Entry], project: str | None) -> Page[Entry]:
         return page.model_copy(update={"notes": self._reader.notes(project)})

@@ -4,7 +4,7 @@ from slowwave.recall.conditions import scope_condition
 from slowwave.recall.lists.paging import read_page
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.lists import EntitiesPage, EntityRow, EpisodePage, EpisodeRow, TopicPage
+from slowwave.schemas.lists import EntityRow, EpisodeRow, Page
 from slowwave.schemas.requests import ProjectPageRequest
 from slowwave.schemas.results import TopicSummary
 from slowwave.store import Expr, col, lit
@@ -16,23 +16,23 @@ EPISODE_CELL = (
 STATE = ("turn_count", "written_at")
 
 
-def entities(reader: Reader, request: ProjectPageRequest) -> EntitiesPage:
+def entities(reader: Reader, request: ProjectPageRequest) -> Page[EntityRow]:
     """A page of people and things that memories name, most mentioned first."""
     store = reader.current()
     if store is None:
-        return EntitiesPage(entities=[], total=0)
+        return Page[EntityRow](entries=[], total=0)
     where = _mine(reader, request) & (col("mention_count") > lit(0))
     page = read_page(store, "entities", request, by="mention_count", where=where, columns=ENTITY)
     told = [{**row, "name": row["canonical_name"], "aliases": row["aliases"] or []} for row in page.rows]
     rows = [EntityRow(**{name: row[name] for name in EntityRow.model_fields}) for row in told]
-    return EntitiesPage(entities=rows, next_cursor=page.next_cursor, total=page.total)
+    return Page[EntityRow](entries=rows, next_cursor=page.next_cursor, total=page.total)
 
 
-def episodes(reader: Reader, request: ProjectPageRequest) -> EpisodePage:
+def episodes(reader: Reader, request: ProjectPageRequest) -> Page[EpisodeRow]:
     """A page of the conversations that were told, newest first."""
     store = reader.current()
     if store is None:
-        return EpisodePage(episodes=[], total=0)
+        return Page[EpisodeRow](entries=[], total=0)
     where = _mine(reader, request) & (col("cell_type") == lit(EPISODE))
     page = read_page(store, "cells", request, by="event_time", where=where, columns=EPISODE_CELL)
     states = store.by_key("episodes", [row["cell_id"] for row in page.rows], ["cell_id", *STATE])
@@ -44,19 +44,19 @@ def episodes(reader: Reader, request: ProjectPageRequest) -> EpisodePage:
         })
         for row in page.rows
     ]  # fmt: skip
-    return EpisodePage(episodes=rows, next_cursor=page.next_cursor, total=page.total)
+    return Page[EpisodeRow](entries=rows, next_cursor=page.next_cursor, total=page.total)
 
 
-def topics(reader: Reader, request: ProjectPageRequest) -> TopicPage:
+def topics(reader: Reader, request: ProjectPageRequest) -> Page[TopicSummary]:
     """A page of the topics, largest first."""
     store = reader.current()
     if store is None:
-        return TopicPage(topics=[], total=0)
+        return Page[TopicSummary](entries=[], total=0)
     where = _mine(reader, request) & col("merged_into").is_null()
     columns = tuple(TopicSummary.model_fields)
     page = read_page(store, "topics", request, by="cell_count", where=where, columns=columns)
     rows = [TopicSummary(**{name: row[name] for name in columns}) for row in page.rows]
-    return TopicPage(topics=rows, next_cursor=page.next_cursor, total=page.total)
+    return Page[TopicSummary](entries=rows, next_cursor=page.next_cursor, total=page.total)
 
 
 def _mine(reader: Reader, request: ProjectPageRequest) -> Expr:

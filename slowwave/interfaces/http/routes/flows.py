@@ -10,11 +10,12 @@ from pydantic import Field
 
 from flows.running import WITH_SOURCES
 from slowwave.interfaces.http.accept import Rendered
-from slowwave.interfaces.http.bodies import PageOf, page_of
+from slowwave.interfaces.http.bodies import page_of
 from slowwave.interfaces.http.lanes import Ask
 from slowwave.interfaces.http.routes.record import usable_sources
 from slowwave.schemas.choices import FlowName
 from slowwave.schemas.context import Path as FilePath
+from slowwave.schemas.lists import Page
 from slowwave.schemas.refusals import Request, Switch
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.schemas.requests import PageRequest
@@ -82,10 +83,10 @@ async def start(flow: FlowName, asked: RunBody, ask: Ask) -> FlowRun:
 
 
 @router.get("/runs")
-async def runs(asked: Annotated[PageRequest, Query()], ask: Ask) -> PageOf[FlowRun]:
+async def runs(asked: Annotated[PageRequest, Query()], ask: Ask) -> Page[FlowRun]:
     """Runs of flows that this server started, newest first; also those of before its last start."""
     found = await ask.read(ask.runs.runs)
-    return page_of(PageOf[FlowRun], found, lambda one: one.run_id, asked)
+    return page_of(Page[FlowRun], found, lambda one: one.run_id, asked)
 
 
 @router.get("/runs/{run_id}")

@@ -13,13 +13,12 @@ from slowwave.interfaces.http.bodies import (
     EntityAsked,
     FadingAsked,
     Id,
-    PageOf,
     Within,
     assembled,
     page_of,
 )
 from slowwave.interfaces.http.lanes import Ask, fields
-from slowwave.schemas.lists import CellDetail, CellPage, EntitiesPage, EpisodePage, TopicPage
+from slowwave.schemas.lists import CellDetail, CellRow, EntityRow, EpisodeRow, Page
 from slowwave.schemas.requests import (
     ArchivedRequest,
     CellsRequest,
@@ -35,6 +34,7 @@ from slowwave.schemas.results import (
     QuarantinedChunk,
     Stats,
     Status,
+    TopicSummary,
 )
 from slowwave.schemas.search import EntityResult, SearchRequest, SearchResult, Timeline
 
@@ -72,7 +72,7 @@ async def core(asked: Annotated[Within, Query()], ask: Ask) -> CoreMemory:
 
 
 @router.get("/cells")
-async def cells(asked: Annotated[CellsRequest, Query()], ask: Ask) -> CellPage:
+async def cells(asked: Annotated[CellsRequest, Query()], ask: Ask) -> Page[CellRow]:
     """List the memories that pass all filters, newest first, in every state."""
     return await ask.read(ask.memory.cells, **fields(asked))
 
@@ -90,17 +90,17 @@ async def explanation(cell_id: Id, ask: Ask) -> Explanation:
 
 
 @router.get("/contradictions")
-async def contradictions(asked: Annotated[DisputesAsked, Query()], ask: Ask) -> PageOf[Dispute]:
+async def contradictions(asked: Annotated[DisputesAsked, Query()], ask: Ask) -> Page[Dispute]:
     """List open contradictions with both memories, newest first."""
     found = await ask.read(ask.memory.contradictions, has_resolved=asked.has_resolved)
-    return page_of(PageOf[Dispute], found, lambda one: one.contradiction_id, asked)
+    return page_of(Page[Dispute], found, lambda one: one.contradiction_id, asked)
 
 
 @router.get("/weak")
-async def weak(asked: Annotated[FadingAsked, Query()], ask: Ask) -> PageOf[Fading]:
+async def weak(asked: Annotated[FadingAsked, Query()], ask: Ask) -> Page[Fading]:
     """List the memories that the next nights will archive unless they are used, soonest first."""
     found = await ask.read(ask.memory.weak, asked.days)
-    return page_of(PageOf[Fading], found, lambda one: one.cell_id, asked)
+    return page_of(Page[Fading], found, lambda one: one.cell_id, asked)
 
 
 @router.get("/archived")
@@ -110,28 +110,28 @@ async def archived(asked: Annotated[ArchivedRequest, Query()], ask: Ask) -> list
 
 
 @router.get("/entities")
-async def entities(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> EntitiesPage:
+async def entities(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> Page[EntityRow]:
     """List people and things that memories name, most mentioned first."""
     return await ask.read(ask.memory.entities, **fields(asked))
 
 
 @router.get("/topics")
-async def topics(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> TopicPage:
+async def topics(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> Page[TopicSummary]:
     """List topics, largest first; `summary` is null until a night has summarized one."""
     return await ask.read(ask.memory.topics, **fields(asked))
 
 
 @router.get("/episodes")
-async def episodes(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> EpisodePage:
+async def episodes(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> Page[EpisodeRow]:
     """List conversations that were summarized, newest first."""
     return await ask.read(ask.memory.episodes, **fields(asked))
 
 
 @router.get("/quarantine")
-async def quarantine(asked: Annotated[PageRequest, Query()], ask: Ask) -> PageOf[QuarantinedChunk]:
+async def quarantine(asked: Annotated[PageRequest, Query()], ask: Ask) -> Page[QuarantinedChunk]:
     """List work for which the model gave no usable answer, with the reason, oldest first."""
     found = await ask.read(ask.memory.quarantine)
-    return page_of(PageOf[QuarantinedChunk], found, lambda one: one.chunk_id, asked)
+    return page_of(Page[QuarantinedChunk], found, lambda one: one.chunk_id, asked)
 
 
 @router.get("/stats")
