@@ -20,8 +20,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from slowwave.errors import SlowwaveError
-from slowwave.home.centroids import centroids
 from slowwave.home.vector_space import FIT_COMPONENTS
+from slowwave.home.vectors import centroids
 from slowwave.language.intents import EXEMPLARS
 from slowwave.models.embed.choice import open_embedder
 from slowwave.models.embed.profiles import centred_profile

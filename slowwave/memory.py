@@ -17,16 +17,15 @@ from slowwave.edits.methods import Edits
 from slowwave.edits.status import read_status
 from slowwave.errors import InputError, TransientError
 from slowwave.export.export import export
-from slowwave.home.citations import Citations
 from slowwave.home.core_file import core_page
 from slowwave.home.paths import open_home
-from slowwave.home.usage import Usage, cite
+from slowwave.home.usage import Citations, Usage, cite
 from slowwave.ingest.sources import discover
 from slowwave.recall.answers import settle_by_answers
-from slowwave.recall.archived import find_forgotten
 from slowwave.recall.assemble import assemble
 from slowwave.recall.entity import describe
 from slowwave.recall.lists.methods import Lists
+from slowwave.recall.lists.others import find_forgotten
 from slowwave.recall.reader import open_reader
 from slowwave.recall.search import answer, ask
 from slowwave.recall.shown import shown_to

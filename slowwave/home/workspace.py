@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, OutputError, TransientError
-from slowwave.home.centroids import centroids
 from slowwave.home.lock import COMMIT_SECONDS, leasing, writing
 from slowwave.home.lost_segments import loss_note, lost_segments
 from slowwave.home.paths import Home, open_home
@@ -22,7 +21,7 @@ from slowwave.home.spaces import wanted_space
 from slowwave.home.stored_embedder import base_embedder, embedder_of
 from slowwave.home.swept import ADVICE, keep_fresh, needs_sweep
 from slowwave.home.topic_counts import with_counts
-from slowwave.home.vectors import take_over_vectors
+from slowwave.home.vectors import centroids, take_over_vectors
 from slowwave.journal.catalogue import EventRows, encode, encode_plan
 from slowwave.journal.changes import collapse
 from slowwave.journal.derivations import in_force, last_switch

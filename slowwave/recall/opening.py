@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from slowwave.recall.known import known_units
 from slowwave.recall.lines import memory_line
 from slowwave.recall.recalled import Recalled
+from slowwave.recall.resolve import known_units
 from slowwave.recall.score import is_over
 from slowwave.recall.select import Candidate, Chosen
 from slowwave.recall.wishes import KIND, wish_lines

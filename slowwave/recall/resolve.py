@@ -14,11 +14,11 @@ from slowwave.language.lexicon import CLOSED_STATES
 from slowwave.language.terms import query_terms
 from slowwave.lifecycle.values import Pair, compared_values, former_values
 from slowwave.lifecycle.walker import ends
-from slowwave.recall.conditions import as_they_stood, held
-from slowwave.recall.gather import Gathered
+from slowwave.recall.conditions import as_they_stood, cell_condition, held
+from slowwave.recall.gather import CELL_COLUMNS, Gathered, gather_rows
 from slowwave.recall.question import Question
 from slowwave.schemas.moments import latest_of
-from slowwave.store import Row
+from slowwave.store import Expr, FirstQuery, Row, RowsQuery
 from slowwave.store.chains import doubted_and_both_valid
 
 STATE_WORDS = frozenset(
@@ -212,3 +212,35 @@ def _mentions(unit: Unit, of: Unit, was: frozenset[str], now: frozenset[str], ab
 def value_terms(text: str) -> frozenset[str]:
     """The terms of a value or of a text, to compare values with."""
     return frozenset(query_terms(text))
+
+
+MOST_KNOWN = 200
+"""Rows of one condition, newest first."""
+
+
+def known_units(
+    question: Question, where: Expr, *, by: str = "event_time", most: int = MOST_KNOWN
+) -> list[Unit]:
+    """Current memories of the rows that a condition holds for: highest `by` first, with history and rivals."""
+    living = cell_condition(question.settings.owner) & where
+    (rows,) = question.store.find([FirstQuery("cells", by, most, living, CELL_COLUMNS)])
+    return units_of_rows(question, rows)
+
+
+def units_of_ids(question: Question, where: Expr) -> list[Unit]:
+    """The same without an order or a bound, for few rows that are named."""
+    living = cell_condition(question.settings.owner) & where
+    (rows,) = question.store.find([RowsQuery("cells", CELL_COLUMNS, living)])
+    return units_of_rows(question, rows)
+
+
+def units_of_rows(question: Question, rows: list[Row]) -> list[Unit]:
+    """Units of rows that were read, in their order."""
+    if not rows:
+        return []
+    gathered = gather_rows(question, rows)
+    place = {row["cell_id"]: number for number, row in enumerate(rows)}
+    units = resolve(question, gathered)
+    for unit in units:
+        unit.score = unit.row["salience"]
+    return sorted(units, key=lambda unit: min(place[row["cell_id"]] for row in unit.members))

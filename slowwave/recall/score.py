@@ -2,20 +2,22 @@
 
 import math
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import mul
 from typing import TypeVar
 
 import polars as pl
 
+from slowwave.language.lexicon import CLOSED_STATES
 from slowwave.language.terms import held_terms
 from slowwave.lifecycle.retention import days_ago, retention_of, unused_days_of
-from slowwave.lifecycle.task_state import task_state
 from slowwave.recall.gather import Gathered
 from slowwave.recall.modes import IN_PERIOD, KIND
 from slowwave.recall.question import Question
 from slowwave.recall.resolve import Unit
 from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.moments import latest_of
 from slowwave.store import Row
 
 RANK_CONSTANT = 60
@@ -192,8 +194,15 @@ PAST_TASK_DAYS = 14.0
 """Days after the day of a task from which it is no longer open, whatever became of it: nobody closes every task."""
 
 
-def is_over(row: Row, *, now: object) -> bool:
-    """Return whether a memory is a task that is done or dropped, or whose day has long passed."""
-    columns = {name: row[name] for name in ("event_time", "valid_from", "valid_until")}
-    state = task_state(row["cell_type"], row["value"], **columns, now=now, past_days=PAST_TASK_DAYS)  # type: ignore[arg-type]
-    return state in {"closed", "past"}
+def is_over(row: Row, *, now: datetime) -> bool:
+    """Return whether a memory is a task that is done or dropped, or whose day has long passed.
+
+    Its day is `valid_until`, else a `valid_from` later than it was said; one without a day stays open.
+    """
+    if row["cell_type"] != "task":
+        return False
+    day = row["valid_until"] or (
+        row["valid_from"] if row["valid_from"] > latest_of(row["event_time"]) else None
+    )
+    is_past = day is not None and day + timedelta(days=PAST_TASK_DAYS) < now
+    return is_past or (row["value"] or "").strip().lower() in CLOSED_STATES

@@ -8,8 +8,7 @@ from slowwave.language.excerpt import excerpt
 from slowwave.language.intents import is_complex
 from slowwave.language.time_phrases import Use, time_of_filter
 from slowwave.models.embed.relevance import Vectors
-from slowwave.recall.conditions import recorded_condition
-from slowwave.recall.episodes import are_asked_for
+from slowwave.recall.conditions import are_asked_for, recorded_condition
 from slowwave.recall.graph import reasons
 from slowwave.recall.lead import is_raw, lead_of
 from slowwave.recall.modes import SEARCH

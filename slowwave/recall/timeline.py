@@ -4,8 +4,7 @@ import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name
-from slowwave.recall.conditions import scope_condition
-from slowwave.recall.episodes import adds_nothing
+from slowwave.recall.conditions import adds_nothing, scope_condition
 from slowwave.recall.graph import cells_naming, cells_saying
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import EPISODE

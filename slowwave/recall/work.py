@@ -11,15 +11,19 @@ from datetime import timedelta
 import polars as pl
 
 from slowwave.language.signals import branch_words, names_file
-from slowwave.recall.conditions import UNFILTERED, cell_condition, scope_condition, turn_condition
-from slowwave.recall.episodes import without_episodes
+from slowwave.recall.conditions import (
+    UNFILTERED,
+    cell_condition,
+    scope_condition,
+    turn_condition,
+    without_episodes,
+)
 from slowwave.recall.fixes import Failure, fix_lines
-from slowwave.recall.known import known_units, units_of_ids
 from slowwave.recall.lines import memory_line, said_line
 from slowwave.recall.page import line_of
 from slowwave.recall.question import Question
 from slowwave.recall.recalled import Recalled, unread
-from slowwave.recall.resolve import Unit
+from slowwave.recall.resolve import Unit, known_units, units_of_ids
 from slowwave.recall.score import is_over
 from slowwave.recall.select import Candidate
 from slowwave.schemas.choices import EPISODE, CellType

@@ -13,7 +13,7 @@ import scipy
 from numpy.typing import NDArray
 from pandera.typing.polars import DataFrame
 
-from slowwave.home.centroids import with_vectors
+from slowwave.home.vectors import with_vectors
 from slowwave.language.text import plain_value
 from slowwave.models.embed.protocol import Embedder
 from slowwave.schemas.tables import OWNER

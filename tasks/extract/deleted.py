@@ -11,7 +11,7 @@ import polars as pl
 from pandera.typing.polars import DataFrame
 
 from slowwave.home.kept_out import without_deleted_cells
-from slowwave.home.nearest import nearest_of_owner
+from slowwave.home.vectors import nearest_of_owner
 from slowwave.models.answers.extract import TombstoneAnswer
 from slowwave.models.prompts import render
 from slowwave.models.requests import Request

@@ -10,7 +10,7 @@ from typing import cast
 
 import polars as pl
 
-from slowwave.home.nearest import nearest_of_owner
+from slowwave.home.vectors import nearest_of_owner
 from slowwave.language.text import CHARACTERS_A_TOKEN
 from slowwave.schemas.moments import first_of
 from slowwave.schemas.tables import OWNER, frame_schema

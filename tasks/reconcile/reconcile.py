@@ -11,8 +11,8 @@ from typing import NamedTuple
 import polars as pl
 from pandera.typing.polars import DataFrame
 
-from slowwave.home.nearest import nearest_of_owner
 from slowwave.home.stated_values import stated_values
+from slowwave.home.vectors import nearest_of_owner
 from slowwave.journal.plan import Plan, rejected
 from slowwave.language.text import full_text_queries
 from slowwave.lifecycle.fading import revivals

@@ -39,7 +39,7 @@ OUTSIDE = (
     "slowwave.models.embed",
     "slowwave.journal.segments",
 )
-PURE_ALTHOUGH_IN_HOME = ("slowwave.home.centroids", "slowwave.home.core_file")
+PURE_ALTHOUGH_IN_HOME = ("slowwave.home.vectors", "slowwave.home.core_file")
 TIMELESS_ROOMS = (
     *PURE_ROOMS,
     *(

@@ -330,7 +330,9 @@ def test_a_server_takes_in_what_connected_agents_wrote_since_and_nothing_else(ho
         while not (home / "store" / "CURRENT").exists() or texts_of(home) == []:
             assert time.monotonic() < deadline, "it never came"
             time.sleep(0.05)
-        assert "1 message taken in" in str(client.get("/health/ready").json()["does"])
+        while "1 message taken in" not in str(client.get("/health/ready").json()["does"]):
+            assert time.monotonic() < deadline, "it was never counted"
+            time.sleep(0.05)
     assert texts_of(home) == ["The after one is number 3."]
     said(user / ".claude" / "projects" / "-kiln", "unheard")
     disconnect("claude-code", home=str(home))

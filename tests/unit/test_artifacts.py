@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from slowwave.language.artifacts import artifact_kind, artifact_reference, artifacts_in
-from tasks.link.artifacts import artifacts_of
+from tasks.link.entities import artifacts_of
 from tests.rows import row, rows
 
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from slowwave.home.centroids import centroids
+from slowwave.home.vectors import centroids
 from slowwave.models.answers.fields import checked_against
 from slowwave.models.answers.write import GroupsAnswer
 from slowwave.schemas.identity import stable_id

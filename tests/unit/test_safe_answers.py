@@ -2,7 +2,7 @@
 
 import json
 
-from slowwave.models.safe_answers import safe_answer
+from slowwave.models.exchange import safe_answer
 
 TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 

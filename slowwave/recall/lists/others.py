@@ -1,12 +1,13 @@
 """Lists of people and things, of conversations and of topics."""
 
+from slowwave.errors import InputError
 from slowwave.recall.conditions import scope_condition
 from slowwave.recall.lists.paging import read_page
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.lists import EntityRow, EpisodeRow, Page
-from slowwave.schemas.requests import ProjectPageRequest
-from slowwave.schemas.results import TopicSummary
+from slowwave.schemas.requests import ArchivedRequest, ProjectPageRequest
+from slowwave.schemas.results import ForgottenCell, TopicSummary
 from slowwave.store import Expr, col, lit
 
 ENTITY = ("entity_id", "canonical_name", "entity_type", "aliases", "summary", "mention_count", "project_id")
@@ -61,3 +62,25 @@ def topics(reader: Reader, request: ProjectPageRequest) -> Page[TopicSummary]:
 
 def _mine(reader: Reader, request: ProjectPageRequest) -> Expr:
     return scope_condition(reader.within(request.project).settings.owner)
+
+
+COLUMNS = ("cell_id", "cell_type", "content", "subject", "attribute", "value")
+
+
+def find_forgotten(reader: Reader, request: ArchivedRequest) -> list[ForgottenCell]:
+    """Archived memories that the asking owner may see, by their words, best first; none where there is no store yet.
+
+    Raises:
+        InputError: the question is empty.
+    """
+    words = request.query.strip()
+    if not words:
+        raise InputError("the question is empty: say what to look for")
+    store, owner = reader.current(), reader.settings.owner
+    if store is None:
+        return []
+    where = scope_condition(owner) & (col("status") == lit("archived"))
+    found = store.matching("cells", [words], request.limit, where=where)
+    cells = store.by_key("cells", found["cell_id"], COLUMNS)
+    hits = found.join(cells, on="cell_id", how="inner", maintain_order="left")
+    return [ForgottenCell(**row) for row in hits.select(*COLUMNS, "match_score").iter_rows(named=True)]
