@@ -12,12 +12,13 @@ from typing import Final, cast
 
 import polars as pl
 
-from slowwave.language.query_words import QUERY_WORDS, telling_words
+from benchmarks.ways import lists_of
 from slowwave.language.tokens import count_tokens
+from slowwave.measure import gathered_for
 from slowwave.recall.assemble import assemble
 from slowwave.recall.reader import Reader
 from slowwave.recall.search import ask
-from slowwave.recall.turns import TURN_LISTS, TurnQuestion, find_turns
+from slowwave.recall.turns import summed
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.moments import day_of, days_of
@@ -106,12 +107,13 @@ class MemoryPages:
 
     def _turns(self, question: Question, way: str) -> list[PageLine]:
         """All turns that the lists of one question find, best first."""
-        vector, _ = self.reader.vector_of(question.question)
-        words = telling_words(question.question, most=QUERY_WORDS)
-        asked = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
-        lists = TURN_LISTS if way == "turns" else ()
-        ranked = find_turns(self.store, asked, self.reader.settings, lists=lists)
-        return [self.turns[key] for key in ranked.scores if key in self.turns]
+        gathered = gathered_for(self.reader, self.store, question)
+        if way == "turns":  # as if there were no memories
+            gathered.lists = gathered.lists._replace(cells=())
+        _, shares = lists_of(gathered, question.question)
+        scores = summed(shares.values())
+        ranked = sorted(scores, key=lambda key: (-scores[key], key))
+        return [self.turns[key] for key in ranked if key in self.turns]
 
     def _of(self, cell_id: str) -> frozenset[str]:
         return self.evidence.get(cell_id, frozenset())

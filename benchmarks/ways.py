@@ -5,14 +5,16 @@ Everything is computed from one frame, `found`: `question_index`, `turn_id` and 
 other lists, so the answer without a list is the same frame without its share.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
-from slowwave.measure import EVERY, recall_by_category, turns_for
+from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.measure import EVERY, gathered_for, recall_by_category
+from slowwave.recall.gather import Gathered
 from slowwave.recall.reader import Reader
-from slowwave.recall.turns import FoundTurns
+from slowwave.recall.turns import dialogue_shares, stretched, summed
 from slowwave.schemas.questions import Figures, Question
 
 RANK_CONSTANT: Final = 60
@@ -24,6 +26,9 @@ OF_DIALOGUE: Final = ("answer", "asking", "speaker")
 BASELINES: Final = {"turn": "full text only", "vector": "vectors only"}
 """The lists of plain hybrid search, and what each is alone."""
 
+Values = Mapping[str, Mapping[str, float]]
+"""A value of each message, by list."""
+
 _SCORED: Final = {"turn_id": pl.String, "fused_score": pl.Float64}
 
 
@@ -33,24 +38,35 @@ def find(reader: Reader, questions: Sequence[Question]) -> pl.DataFrame:
     if reader.store is None:
         return parts[0]
     for place, question in enumerate(questions):
-        turns = as_frame(turns_for(reader, reader.store, question))
+        turns = as_frame(*lists_of(gathered_for(reader, reader.store, question), question.question))
         parts.append(turns.with_columns(question_index=pl.lit(place, dtype=pl.Int64)))
     return pl.concat(parts, how="diagonal")
 
 
-def as_frame(found: FoundTurns) -> pl.DataFrame:
+def lists_of(gathered: Gathered, asked: str) -> tuple[Values, Values]:
+    """The values of the messages by list, and what each list and the talk around a message add to its score."""
+    values = gathered.lists.values()
+    shares = {name: stretched(given) for name, given in values.items()}
+    scores = summed(shares.values())
+    said = {key: row for key, row in gathered.turn_rows.items() if key in scores}
+    words = telling_words(asked, most=QUERY_WORDS).split()
+    return values, shares | dialogue_shares(scores, said, words)
+
+
+def as_frame(values: Values, shares: Values) -> pl.DataFrame:
     """`turn_id`, `fused_score` and for each list `<name>_rank`, `<name>_value` and `<name>_share`; null without."""
-    frame = pl.DataFrame({"turn_id": list(found.scores), "fused_score": list(found.scores.values())}, _SCORED)
-    for name, shares in found.shares.items():
-        values = found.values.get(name, shares)
+    scores = dict(sorted(summed(shares.values()).items(), key=lambda entry: (-entry[1], entry[0])))
+    frame = pl.DataFrame({"turn_id": list(scores), "fused_score": list(scores.values())}, _SCORED)
+    for name, of_list in shares.items():
+        given = values.get(name, of_list)
         part = pl.DataFrame(
             {
-                "turn_id": list(shares),
-                f"{name}_value": [values[key] for key in shares],
-                f"{name}_share": list(shares.values()),
+                "turn_id": list(of_list),
+                f"{name}_value": [given[key] for key in of_list],
+                f"{name}_share": list(of_list.values()),
             },
             schema={"turn_id": pl.String, f"{name}_value": pl.Float64, f"{name}_share": pl.Float64},
-        ).filter(pl.col(f"{name}_share") != 0.0 if name not in found.values else pl.lit(value=True))
+        ).filter(pl.col(f"{name}_share") != 0.0 if name not in values else pl.lit(value=True))
         ranked = part.sort(f"{name}_value", "turn_id", descending=[True, False])
         ranked = ranked.with_columns(pl.int_range(1, pl.len() + 1).cast(pl.Int64).alias(f"{name}_rank"))
         frame = frame.join(ranked, on="turn_id", how="left", maintain_order="left")

@@ -5,6 +5,7 @@ sessions, are measured by `benchmarks/retrieval_quality.py`, next to other ways 
 """
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -13,9 +14,9 @@ from pydantic import ValidationError
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import Home
-from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.recall.gather import Gathered, gather
+from slowwave.recall.question import understand
 from slowwave.recall.reader import Reader, open_reader
-from slowwave.recall.turns import FoundTurns, TurnQuestion, find_turns
 from slowwave.schemas.questions import Evaluation, Figures, Question, QuestionFile
 from slowwave.schemas.search import Filters
 from slowwave.store import Store
@@ -72,7 +73,7 @@ def measure(home: Home, questions: Sequence[Question]) -> Evaluation:
     places = [
         (place, turn_id, rank)
         for place, question in enumerate(questions)
-        for rank, turn_id in enumerate(turns_for(reader, store, question).scores, start=1)
+        for rank, turn_id in enumerate(gathered_for(reader, store, question).turns, start=1)
     ]
     placed = pl.DataFrame(places, PLACED, orient="row")
     by_category = recall_by_category(placed, wanted)
@@ -109,11 +110,11 @@ def wanted_turns(questions: Sequence[Question], known: pl.DataFrame) -> tuple[pl
     return wanted.sort("question_index", "turn_id"), left_out
 
 
-def turns_for(reader: Reader, store: Store, question: Question) -> FoundTurns:
-    """The turns that a search finds for a question, with what was said by the time that it is asked at."""
+def gathered_for(reader: Reader, store: Store, question: Question) -> Gathered:
+    """What a search reads for a question, with what was said by the time that it is asked at."""
     vector, _ = reader.vector_of(question.question)
-    words = telling_words(question.question, most=QUERY_WORDS)
-    return find_turns(store, TurnQuestion(words, vector, Filters(as_of=question.asked_at)), reader.settings)
+    filters, now = Filters(as_of=question.asked_at), datetime.now(UTC)
+    return gather(understand(reader, store, question.question, vector, filters, now=now))
 
 
 def recall_by_category(placed: pl.DataFrame, wanted: pl.DataFrame) -> dict[str, Figures]:

@@ -78,6 +78,7 @@ class Gathered:
     """Ids of memories that pass the filters, where the question has any."""
     timely: frozenset[str] = frozenset()
     """Ids of memories and messages of the time that the question names."""
+    lists: TurnLists = field(default_factory=lambda: TurnLists((), (), ()))
     turns: dict[str, float] = field(default_factory=dict)
     turn_rows: dict[str, Row] = field(default_factory=dict)
     turn_similarity: dict[str, float] = field(default_factory=dict)
@@ -103,12 +104,13 @@ def gather(question: Question) -> Gathered:
     then = [*rows.get("cells_then", ()), *rows.get("turns_then", ())]
     then += rows["cells"] if question.is_about_time else []
     found = {row["cell_id"]: row for row in (*rows.get("cells_then", ()), *rows["cells"])}
-    scores = turn_scores(TurnLists(rows["passages"], rows["turns"], rows["cells"]))
+    lists = TurnLists(rows["passages"], rows["turns"], rows["cells"])
+    scores = turn_scores(lists)
     for row in rows.get("turns_then", ()):
         scores.setdefault(row["turn_id"], 0.0)
     best = sorted(scores, key=lambda key: (-scores[key], key))[:DIALOGUE_TURNS]
     best += [row["turn_id"] for row in rows.get("turns_then", ())]
-    gathered = Gathered(found, dict(found), disputes=rows["disputes"])
+    gathered = Gathered(found, dict(found), disputes=rows["disputes"], lists=lists)
     gathered.timely = frozenset(row.get("cell_id") or row["turn_id"] for row in then)
     for passage in rows["passages"]:
         of_scale = gathered.held_by_turn if passage["scale"] == "turn" else gathered.windows

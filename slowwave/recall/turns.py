@@ -10,7 +10,7 @@ from typing import NamedTuple
 from slowwave.language.query_words import named_speaker
 from slowwave.language.text import asking_share
 from slowwave.models.embed.relevance import Vectors
-from slowwave.recall.conditions import cell_condition, recorded_condition, scope_condition, turn_condition
+from slowwave.recall.conditions import scope_condition, turn_condition
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters, Hit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT, REMEMBERED
@@ -35,9 +35,6 @@ SPEAKER_BONUS = 0.5
 """Added to messages of the speaker whom a question names; a list that leads gives 1."""
 
 SCALES = ("turn", "near", "wide")
-TURN_LISTS = (*SCALES, "vector")
-"""Lists that need no memories."""
-
 TURN_COLUMNS = tuple(
     name for name in TurnHit.model_fields if name not in {*Hit.model_fields, "said_by", "whose", "is_unread"}
 )
@@ -146,50 +143,6 @@ def dialogue_shares(
         if named is not None and row["speaker"] == named:
             shares["speaker"][key] = SPEAKER_BONUS
     return shares
-
-
-class TurnQuestion(NamedTuple):
-    """A question to the raw messages: its words, its vector where there is one, and its filters."""
-
-    words: str
-    vector: Vectors | None
-    filters: Filters
-
-
-class FoundTurns(NamedTuple):
-    """Messages that answer a question: their scores, best first, and by list the values and the shares of scores."""
-
-    scores: dict[str, float]
-    values: dict[str, dict[str, float]]
-    shares: dict[str, dict[str, float]]
-
-
-def find_turns(
-    store: Store, question: TurnQuestion, settings: Settings, *, lists: Collection[str] = ()
-) -> FoundTurns:
-    """The messages that answer a question: by all lists, or by the named `lists` alone."""
-    words, vector, filters = question
-    of_cells = cell_condition(settings.owner, filters) & (col("cell_type") != lit(EPISODE))
-    columns = ("evidence", "cell_type", "status")
-    found = TurnLists(
-        *store.find(
-            [
-                passages_query(words, filters, settings),
-                vectors_query(vector, filters, settings),
-                SearchQuery("cells", words, vector, LIST_ROWS, of_cells, columns),
-            ]
-        )
-    )
-    values = {name: given for name, given in found.values().items() if not lists or name in lists}
-    shares = {name: stretched(given) for name, given in values.items()}
-    scores = summed(shares.values())
-    best = sorted(scores, key=lambda key: (-scores[key], key))[:DIALOGUE_TURNS]
-    where = recorded_condition(settings.owner, filters) & col("turn_id").isin(best)
-    (rows,) = store.find([RowsQuery("turns", TURN_COLUMNS, where)])
-    said = {row["turn_id"]: row for row in rows}
-    shares |= dialogue_shares(scores, said, words.split())
-    total = summed(shares.values())
-    return FoundTurns(dict(sorted(total.items(), key=lambda entry: (-entry[1], entry[0]))), values, shares)
 
 
 def worked_turns(store: Store, owner: ScopeSettings, session_ids: Collection[str]) -> set[str]:

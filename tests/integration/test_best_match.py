@@ -9,9 +9,10 @@ from slowwave import Memory
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
+from slowwave.recall.gather import gather
+from slowwave.recall.question import understand
 from slowwave.recall.reader import Reader, open_reader
 from slowwave.recall.search import ask
-from slowwave.recall.turns import TurnQuestion, find_turns
 from slowwave.schemas.search import Filters
 from tests.rows import row, rows
 from tests.scripted_model import write_settings
@@ -77,11 +78,10 @@ def test_a_statement_is_not_found_by_the_words_of_another_one_of_that_day(tmp_pa
     for text in ("The attic lamp is green.", "We write commits in English.", "The attic door squeaks."):
         memory.remember(text, now=NOW)
     reader = open_reader(open_home(tmp_path))
-    found = find_turns(
-        reader.store, TurnQuestion("attic lamp", None, Filters()), reader.settings, lists=["near"]
-    )
+    asked = understand(reader, reader.current(), "attic lamp", None, Filters(), now=NOW)
+    found = gather(asked).lists.values()["near"]
     told = dict(reader.store.rows("turns", ["turn_id", "content"]).iter_rows())
-    assert [told[turn_id] for turn_id in found.scores] == [
+    assert [told[turn_id] for turn_id in found] == [
         "The attic lamp is green.",
         "The attic door squeaks.",
     ]

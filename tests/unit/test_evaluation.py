@@ -10,7 +10,7 @@ from benchmarks.question_sets import Conversation, GivenMemory, SaidSession, Sai
 from benchmarks.ways import as_frame, by_ranks, by_shares, compared
 from slowwave.journal.catalogue import encode
 from slowwave.measure import CUTS, PLACED, recall_by_category, wanted_turns
-from slowwave.recall.turns import FoundTurns, stretched, summed
+from slowwave.recall.turns import stretched
 from slowwave.schemas.questions import Figures, Question
 from tests.rows import table_of
 
@@ -32,9 +32,7 @@ def asked(*evidence: tuple[str, ...], category: str = "all") -> list[Question]:
 def answers(**lists: dict[str, float]) -> pl.DataFrame:
     """`found` of one question from scores by list."""
     shares = {name: stretched(values) for name, values in lists.items()}
-    scores = dict(sorted(summed(shares.values()).items(), key=lambda entry: (-entry[1], entry[0])))
-    found = FoundTurns(scores, lists, shares)
-    return as_frame(found).with_columns(question_index=pl.lit(0, dtype=pl.Int64))
+    return as_frame(lists, shares).with_columns(question_index=pl.lit(0, dtype=pl.Int64))
 
 
 def test_evidence_that_is_not_there_is_counted_and_left_out():
