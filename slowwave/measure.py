@@ -111,7 +111,7 @@ def wanted_turns(questions: Sequence[Question], known: pl.DataFrame) -> tuple[pl
 
 
 def gathered_for(reader: Reader, store: Store, question: Question) -> Gathered:
-    """What a search reads for a question, with what was said by the time that it is asked at."""
+    """Everything that a search reads for a question, of what was said by the time that it is asked at."""
     vector, _ = reader.vector_of(question.question)
     filters, now = Filters(as_of=question.asked_at), datetime.now(UTC)
     return gather(understand(reader, store, question.question, vector, filters, now=now))

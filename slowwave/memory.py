@@ -24,8 +24,7 @@ from slowwave.ingest.sources import discover
 from slowwave.recall.answers import settle_by_answers
 from slowwave.recall.assemble import assemble
 from slowwave.recall.entity import describe
-from slowwave.recall.lists.methods import Lists
-from slowwave.recall.lists.others import find_forgotten
+from slowwave.recall.lists.methods import Lists, find_forgotten
 from slowwave.recall.reader import open_reader
 from slowwave.recall.search import answer, ask
 from slowwave.recall.shown import shown_to

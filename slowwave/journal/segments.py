@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import takewhile
+from itertools import groupby, takewhile
 from pathlib import Path
 
 import polars as pl
@@ -26,8 +26,7 @@ from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
 from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso, is_readable
-from slowwave.journal.damage import is_beginning, missing_segments, named_before, what_is_left
-from slowwave.whole_file import read_plain, write_whole
+from slowwave.whole_file import open_plain, read_plain, write_whole
 
 FORMAT = 1
 
@@ -395,3 +394,65 @@ def _refuse_newer(events: pl.DataFrame) -> None:
                 f"the journal holds an event {kind!r} of version {version}, which this program does not know: "
                 "a newer Slowwave wrote it. Upgrade Slowwave."
             )
+
+
+HEADER_BYTES = 4_096
+"""Bytes that the first line of a segment has at most."""
+
+MOST_LINES = 5
+"""Stretches of unreadable lines that are named."""
+
+
+def what_is_left(event_count: object, body: bytes) -> str:
+    """Count the events of a broken segment that can be read, and name the lines that cannot; the header is line 1."""
+    lines = body.split(b"\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    unreadable = [number for number, line in enumerate(lines, 2) if not _is_event(line)]
+    readable = len(lines) - len(unreadable)
+    of_all = f" of {event_count}" if isinstance(event_count, int) and event_count >= readable else ""
+    told = f"{readable}{of_all} events can be read"
+    return f"{told}, not line {_stretches(unreadable)}" if unreadable else told
+
+
+def named_before(path: Path) -> str:
+    """The segment that a segment's header names as the last before it; empty where it names none."""
+    return _before(path) or ""
+
+
+def is_beginning(path: Path) -> bool:
+    """Return whether a segment says that none was before it; those of old programs say nothing of that."""
+    return _before(path) == ""
+
+
+def _before(path: Path) -> str | None:
+    try:
+        with open_plain(path) as file:
+            header = json.loads(file.readline(HEADER_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
+    found = header.get("after") if isinstance(header, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def missing_segments(segment_ids: Sequence[str], named: Iterable[str]) -> list[str]:
+    """Segments that headers name and that are not there; those before them may be gone as well."""
+    return sorted(set(named) - {"", *segment_ids})
+
+
+def _is_event(line: bytes) -> bool:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(event, dict) and {"event_id", "kind", "payload"} <= event.keys()
+
+
+def _stretches(numbers: Sequence[int]) -> str:
+    """Line numbers as stretches: `3-7, 9`; of many the first."""
+    found = []
+    for _, group in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        stretch = [number for _, number in group]
+        found.append(f"{stretch[0]}-{stretch[-1]}" if len(stretch) > 1 else str(stretch[0]))
+    more = len(found) - MOST_LINES
+    return ", ".join(found[:MOST_LINES]) + (f" and {more} more stretches" if more > 0 else "")

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import InputError
+from slowwave.interfaces.cli.doctor import agent_rows
 from slowwave.interfaces.cli.program import program
 from slowwave.interfaces.hooks import entries, files
 from slowwave.interfaces.hooks.agents import AGENTS, Places, Scope
 from slowwave.interfaces.hooks.connect import Connected, State, connect, disconnect, survey, this_machine
-from slowwave.interfaces.hooks.doctor import agent_rows
 from slowwave.interfaces.hooks.entries import HOOK, wanted_of
 from slowwave.interfaces.hooks.events import event_of
 from slowwave.interfaces.hooks.follower import Kept

@@ -18,7 +18,7 @@ from slowwave import Memory
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli import edits
-from slowwave.interfaces.cli.editing import text_from_editor
+from slowwave.interfaces.cli.edits import text_from_editor
 from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.choices import CellStatus

@@ -17,7 +17,7 @@ from slowwave.rewrite.byte_scan import files_with, forms_of
 from slowwave.rewrite.erase_plan import ErasePlan
 from slowwave.rewrite.transform import Event
 from slowwave.schemas.tables import TABLES
-from tasks.extract.tombstones import said_again, without_deleted
+from tasks.extract.deleted import said_again, without_deleted
 from tests import made_once
 from tests.made_once import fill
 from tests.rows import NOW, events, one_of_every_kind, row

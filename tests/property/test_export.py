@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from flows.ingest import ingest
 from flows.rebuild import rebuild
 from slowwave import Memory
-from slowwave.export.page import plain
+from slowwave.export.export import plain
 from slowwave.home.topic_counts import topic_counts
 from slowwave.home.workspace import open_workspace
 from slowwave.schemas.identity import content_hash, stable_id
