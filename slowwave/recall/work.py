@@ -109,7 +109,7 @@ def _critical(work: Work) -> Iterator[Candidate]:
                 yield work.line(unit, "critical", 0.5 + 0.5 * unit.row["salience"], "recent")
 
 
-PAGE_SHARE = 0.4
+PAGE_SHARE = 0.6
 """Share of the best score from which on an undecided pair belongs to the first tier."""
 
 
