@@ -1,4 +1,4 @@
-"""Vectors that one generation of the store takes over from another, for texts that are the same."""
+"""Rows by their vectors: what a generation takes over from another one, the nearest of an owner, and means of topics."""
 
 import numpy as np
 import polars as pl
