@@ -1,4 +1,4 @@
-"""Rows by their vectors: what a generation takes over from another one, the nearest of an owner, and means of topics."""
+"""Rows by their vectors: what one generation takes over from another, the nearest of an owner, means of topics."""
 
 import numpy as np
 import polars as pl
