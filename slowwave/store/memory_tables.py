@@ -414,7 +414,8 @@ def _index(
     fresh = np.ones(len(keys), bool)
     fresh[kept.filter(kept >= 0).to_numpy()] = False
     places = np.flatnonzero(fresh).astype(np.int32)
-    if places.size == 0 and index.height == len(keys):
+    stays = index.height == len(keys) and (kept.to_numpy() == np.arange(len(keys))).all()
+    if stays:  # not so where a copy grew: it has new rows behind the others
         return index
     return index.updated(places, text.gather(places), kept=kept.to_numpy(), height=len(keys))
 

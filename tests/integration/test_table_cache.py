@@ -92,6 +92,14 @@ def test_what_others_write_is_seen_with_the_next_question(root: Path):
     assert matching(reader, "departure token") == []
 
 
+def test_words_find_their_rows_after_a_table_that_grew_is_read_again_in_the_order_of_its_keys(root: Path):
+    reader, writer = copied(root), open_store(root)
+    assert matching(reader, "ferry") == ["a"]
+    write(reader, A="the door is blue")  # its key comes first, and the copy holds it behind the others
+    write(writer, b="a token")  # no text changed, yet the table is read again
+    assert [matching(reader, word) for word in ("door", "ferry", "token")] == [["A"], ["a"], ["b"]]
+
+
 def test_vectors_come_when_they_are_computed_and_change_with_the_text(root: Path):
     reader, writer = copied(root), open_store(root)
     query = VectorQuery("cells", np.array([1, 0, 0, 0], np.float32), 5, LIVE)
