@@ -119,14 +119,15 @@ class Folding:
                 self._timer.start()
 
     def finish(self, *, most_seconds: float) -> None:
-        """Fold what waits now, in at most so long; beside a run it goes on waiting, for the next call or writer."""
+        """Fold what waits now, in at most so long; a run that writes is waited for as an edit waits for it."""
         with self._lock:
             has_work = self._has_work or self._timer is not None
             if self._timer is not None:
                 self._timer.cancel()
             self._timer = None
         if has_work:
-            last = threading.Thread(target=self._fold, args=(most_seconds,), daemon=True)
+            patience = self._reader.home.settings.edits.lock_seconds
+            last = threading.Thread(target=self._fold, args=(patience,), daemon=True)
             last.start()
             last.join(most_seconds)
 

@@ -37,7 +37,8 @@ DAY = timedelta(days=1)
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
-    write_settings(home, embedding={"provider": "wordllama"}, owner={"user_id": "ana", "project_id": "kiln"})
+    owner, edits = {"user_id": "ana", "project_id": "kiln"}, {"lock_seconds": 0.2}
+    write_settings(home, embedding={"provider": "wordllama"}, owner=owner, edits=edits)
     return home
 
 

@@ -127,12 +127,8 @@ def hostile_export(memory: Memory, folder: Path) -> Path:
 
 def assert_none_left(home: Path) -> None:
     tokens = {way: token(way) for way in dict.fromkeys(WAYS)}
-    leaked = [
-        way
-        for way, secret in tokens.items()
-        if files_with(home, [secret]) | rows_with(store_of(home), [secret])
-    ]
-    assert leaked == []
+    held = files_with(home, [*tokens.values()]) | rows_with(store_of(home), [*tokens.values()])
+    assert held == {}, [way for way, secret in tokens.items() if files_with(home, [secret])]
 
 
 def test_no_secret_in_a_name_an_id_or_a_field_reaches_the_home(
