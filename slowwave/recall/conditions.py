@@ -1,6 +1,6 @@
 """Filters as conditions on rows. Each starts from the rows that the asking owner may see."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from slowwave.schemas.choices import EPISODE
@@ -131,14 +131,3 @@ def scope_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr
 def are_asked_for(filters: Filters) -> bool:
     """Return whether episodes are wanted as cells, by their type."""
     return EPISODE in filters.cell_types
-
-
-def without_episodes(where: Expr, filters: Filters) -> Expr:
-    """The condition, without episodes unless they are asked for."""
-    return where if are_asked_for(filters) else where & (col("cell_type") != lit(EPISODE))
-
-
-def adds_nothing(episode: str, memories: Iterable[str]) -> bool:
-    """Return whether one of the memories of a conversation has each line of its episode: one of a few messages does."""
-    lines = [line.strip() for line in episode.splitlines()]
-    return any(all(line in memory for line in lines) for memory in memories)

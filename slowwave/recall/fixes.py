@@ -21,8 +21,8 @@ from slowwave.language.signals import (
 )
 from slowwave.recall.conditions import turn_condition
 from slowwave.recall.lines import memory_line, said_line
-from slowwave.recall.recalled import Recalled, still_current
-from slowwave.recall.resolve import Unit, units_of_ids
+from slowwave.recall.recalled import Recalled, still_current, units_of_ids
+from slowwave.recall.resolve import Unit
 from slowwave.recall.said import Said
 from slowwave.recall.score import is_over
 from slowwave.recall.select import Candidate

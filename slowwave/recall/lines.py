@@ -20,6 +20,7 @@ from slowwave.recall.question import Question
 from slowwave.recall.recalled import Recalled
 from slowwave.recall.render import (
     QUOTE_CHARACTERS,
+    dispute_forms,
     full_text,
     lead_forms,
     said_mark,
@@ -138,11 +139,11 @@ def memory_line(
     row, sides = unit.newest, unit.sides[::-1]
     source, words = (row["event_time"], row["source_name"]), [whose_of(side) for side in sides]
     kind = CONTRADICTION if unit.rival is not None else kind or row["cell_type"]
-    forms = unit_forms(unit, asked, question.settings, now=question.now)
-    if asked is None and unit.rival is not None:
-        why = "open contradiction"
-    elif asked is None:
-        forms = tuple(line_of(kind, form.removeprefix("- "), *source) for form in forms)
+    if unit.rival is not None:
+        forms, why = dispute_forms(unit), why if asked is not None else "open contradiction"
+    else:
+        texts = unit_forms(unit, asked, question.settings, now=question.now)
+        forms = tuple(line_of(kind, text, *source) if asked is None else f"- {text}" for text in texts)
     is_heard = is_fix and row["prompt_version"] not in STATED
     line = Candidate(
         tier_of(tier, min(words), is_fix=is_heard),

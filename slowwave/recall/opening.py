@@ -12,8 +12,7 @@ from slowwave.language.wishes import WISH_WORDS, WITHDRAWAL_WORDS, is_standing, 
 from slowwave.recall.conditions import turn_condition
 from slowwave.recall.lines import memory_line, said_line
 from slowwave.recall.question import Question
-from slowwave.recall.recalled import Recalled, unread
-from slowwave.recall.resolve import known_units
+from slowwave.recall.recalled import Recalled, known_units, unread
 from slowwave.recall.said import Said, is_statement
 from slowwave.recall.score import is_over
 from slowwave.recall.select import Candidate, Chosen

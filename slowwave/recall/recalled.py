@@ -1,4 +1,4 @@
-"""One question, worked through: what every form of an answer is rendered from."""
+"""One question, worked through: what every form of an answer is rendered from; and memories by a condition alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from slowwave.language.excerpt import Asked, asked_terms
 from slowwave.language.query_words import names_a_thing
 from slowwave.models.embed.relevance import Vectors
 from slowwave.recall.conditions import cell_condition
-from slowwave.recall.gather import Gathered, gather
+from slowwave.recall.gather import CELL_COLUMNS, Gathered, gather, gather_rows
 from slowwave.recall.modes import Mode
 from slowwave.recall.question import Question, understand
 from slowwave.recall.reader import Reader
@@ -20,7 +20,7 @@ from slowwave.recall.standing_turns import standing_turns
 from slowwave.recall.turns import worked_turns
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import Row, RowsQuery, Store, col
+from slowwave.store import Expr, FirstQuery, Row, RowsQuery, Store, col
 from slowwave.trust.origins import ON_TRUST, whose_of
 
 RELEVANT_COVERAGE = 0.5
@@ -238,3 +238,35 @@ def still_current(recalled: Recalled, among: Sequence[Said]) -> list[Said]:
     hits = [TurnHit(**one.row, score=max(one.score, 0.0)) for one in among]
     kept = standing_turns(question.store, question.settings.owner, hits)
     return [replace(left[hit.turn_id], row={**left[hit.turn_id].row, "content": hit.content}) for hit in kept]
+
+
+MOST_KNOWN = 200
+"""Rows of one condition, newest first."""
+
+
+def known_units(
+    question: Question, where: Expr, *, by: str = "event_time", most: int = MOST_KNOWN
+) -> list[Unit]:
+    """Current memories of the rows that a condition holds for: highest `by` first, with history and rivals."""
+    living = cell_condition(question.settings.owner) & where
+    (rows,) = question.store.find([FirstQuery("cells", by, most, living, CELL_COLUMNS)])
+    return units_of_rows(question, rows)
+
+
+def units_of_ids(question: Question, where: Expr) -> list[Unit]:
+    """The same without an order or a bound, for few rows that are named."""
+    living = cell_condition(question.settings.owner) & where
+    (rows,) = question.store.find([RowsQuery("cells", CELL_COLUMNS, living)])
+    return units_of_rows(question, rows)
+
+
+def units_of_rows(question: Question, rows: list[Row]) -> list[Unit]:
+    """Units of rows that were read, in their order."""
+    if not rows:
+        return []
+    gathered = gather_rows(question, rows)
+    place = {row["cell_id"]: number for number, row in enumerate(rows)}
+    units = resolve(question, gathered)
+    for unit in units:
+        unit.score = unit.row["salience"]
+    return sorted(units, key=lambda unit: min(place[row["cell_id"]] for row in unit.members))

@@ -124,17 +124,15 @@ def echo_mark(echo: Echo) -> str:
 
 
 def unit_forms(unit: Unit, asked: Asked | None, settings: Settings, *, now: datetime) -> tuple[str, ...]:
-    """A memory as a line, longest form first: all of it, its value, its compressed form; each with its marks.
+    """The forms of a memory, longest first: all of it, its value, its compressed form; each with its marks.
 
     Of a long one what was `asked`, where anything was.
     """
-    if unit.rival is not None:
-        return dispute_forms(unit)
     whole = full_text(unit, settings, now=now)
     whole = whole if asked is None else quoted(whole, asked, most=QUOTE_CHARACTERS)
     texts = [whole, value_line(unit), whole_sentence(unit.row["compressed"])]
     texts = [text for text in texts if text and len(text) <= len(whole)]
-    return tuple(dict.fromkeys(f"- {page_line(text)}{marks(unit)}" for text in texts))
+    return tuple(dict.fromkeys(f"{page_line(text)}{marks(unit)}" for text in texts))
 
 
 def dispute_forms(unit: Unit) -> tuple[str, ...]:

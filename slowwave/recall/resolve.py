@@ -14,11 +14,11 @@ from slowwave.language.lexicon import CLOSED_STATES
 from slowwave.language.terms import query_terms
 from slowwave.lifecycle.values import Pair, compared_values, former_values
 from slowwave.lifecycle.walker import ends
-from slowwave.recall.conditions import as_they_stood, cell_condition, held
-from slowwave.recall.gather import CELL_COLUMNS, Gathered, gather_rows
+from slowwave.recall.conditions import as_they_stood, held
+from slowwave.recall.gather import Gathered
 from slowwave.recall.question import Question
 from slowwave.schemas.moments import latest_of
-from slowwave.store import Expr, FirstQuery, Row, RowsQuery
+from slowwave.store import Row
 from slowwave.store.chains import doubted_and_both_valid
 
 STATE_WORDS = frozenset(
@@ -179,68 +179,38 @@ def _with_rivals(
 def _find_echoes(units: list[Unit]) -> None:
     """Mark units that mention a former value of another one and not its current value."""
     for unit in units:
-        if not unit.history or unit.row["value"] is None or unit.rival is not None:
-            continue
-        now = value_terms(unit.row["value"])
-        about = value_terms(f"{unit.row['subject'] or ''} {unit.row['attribute'] or ''}")
-        for past in unit.history:
-            was = value_terms(past["value"] or "")
-            if was - now and not (was | now) <= STATE_WORDS:
-                for other in units:
-                    if other is not unit and _mentions(other, unit, was, now, about):
-                        other.echo_of = Echo(unit, past["value"])
+        if unit.row["value"] is not None and unit.rival is None:
+            for past in unit.history:
+                _mark_echoes(units, unit, past["value"] or "")
 
 
-def _mentions(unit: Unit, of: Unit, was: frozenset[str], now: frozenset[str], about: frozenset[str]) -> bool:
-    """Return whether a unit holds a former value of another one alone: in its topic, or with a word of what it is of.
+def _mark_echoes(units: list[Unit], of: Unit, former: str) -> None:
+    """Mark what mentions a former value of a unit: in its topic, or with a word of its subject or attribute.
 
-    What has the same value of its own is no mention: another property may well have it.
+    Of a value with numbers these count, else all its words.
     """
-    if (
-        unit.echo_of is not None
-        or unit.rival is not None
-        or (was - now) & value_terms(unit.row["value"] or "")
-    ):
-        return False
-    said = value_terms(unit.row["content"])
-    numbers = frozenset(term for term in was - now if any(map(str.isdigit, term)))
-    is_near = unit.row["topic_id"] == of.row["topic_id"] or bool(about & said)
-    return is_near and (numbers or was - now) <= said and not (now - was) & said
+    was, now = value_terms(former), value_terms(of.row["value"])
+    about = value_terms(f"{of.row['subject'] or ''} {of.row['attribute'] or ''}")
+    gone, new = was - now, now - was
+    if not gone or (was | now) <= STATE_WORDS:
+        return
+    named = frozenset(term for term in gone if any(map(str.isdigit, term))) or gone
+    for other in units:
+        if other is of or not _is_free(other, gone):
+            continue
+        said = value_terms(other.row["content"])
+        is_near = other.row["topic_id"] == of.row["topic_id"] or bool(about & said)
+        if is_near and named <= said and not new & said:
+            other.echo_of = Echo(of, former)
+
+
+def _is_free(unit: Unit, gone: frozenset[str]) -> bool:
+    """Return whether a unit may mention a former value: one of the same value may have it by another property."""
+    has_it = gone & value_terms(unit.row["value"] or "")
+    return unit.echo_of is None and unit.rival is None and not has_it
 
 
 @lru_cache(maxsize=20_000)
 def value_terms(text: str) -> frozenset[str]:
     """The terms of a value or of a text, to compare values with."""
     return frozenset(query_terms(text))
-
-
-MOST_KNOWN = 200
-"""Rows of one condition, newest first."""
-
-
-def known_units(
-    question: Question, where: Expr, *, by: str = "event_time", most: int = MOST_KNOWN
-) -> list[Unit]:
-    """Current memories of the rows that a condition holds for: highest `by` first, with history and rivals."""
-    living = cell_condition(question.settings.owner) & where
-    (rows,) = question.store.find([FirstQuery("cells", by, most, living, CELL_COLUMNS)])
-    return units_of_rows(question, rows)
-
-
-def units_of_ids(question: Question, where: Expr) -> list[Unit]:
-    """The same without an order or a bound, for few rows that are named."""
-    living = cell_condition(question.settings.owner) & where
-    (rows,) = question.store.find([RowsQuery("cells", CELL_COLUMNS, living)])
-    return units_of_rows(question, rows)
-
-
-def units_of_rows(question: Question, rows: list[Row]) -> list[Unit]:
-    """Units of rows that were read, in their order."""
-    if not rows:
-        return []
-    gathered = gather_rows(question, rows)
-    place = {row["cell_id"]: number for number, row in enumerate(rows)}
-    units = resolve(question, gathered)
-    for unit in units:
-        unit.score = unit.row["salience"]
-    return sorted(units, key=lambda unit: min(place[row["cell_id"]] for row in unit.members))

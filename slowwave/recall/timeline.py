@@ -1,10 +1,12 @@
 """Dated memories in order: of a person or thing, a subject, a topic or a conversation."""
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name
-from slowwave.recall.conditions import adds_nothing, scope_condition
+from slowwave.recall.conditions import scope_condition
 from slowwave.recall.graph import cells_naming, cells_saying
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import EPISODE
@@ -77,8 +79,14 @@ def _without_echoes(cells: pl.DataFrame) -> pl.DataFrame:
     episodes, others = cells.filter(is_episode).select(columns), cells.filter(~is_episode).select(columns)
     said = others.group_by("session_id").agg(memories=pl.col("content"))
     beside = episodes.join(said, on="session_id", how="inner").select("cell_id", "content", "memories")
-    echoes = [cell_id for cell_id, told, memories in beside.iter_rows() if adds_nothing(told, memories)]
+    echoes = [cell_id for cell_id, told, memories in beside.iter_rows() if _adds_nothing(told, memories)]
     return cells.filter(~pl.col("cell_id").is_in(echoes))
+
+
+def _adds_nothing(episode: str, memories: Iterable[str]) -> bool:
+    """Return whether one of the memories of a conversation has each line of its episode: one of a few messages does."""
+    lines = [line.strip() for line in episode.splitlines()]
+    return any(all(line in memory for line in lines) for memory in memories)
 
 
 def told_cells(store: Store, owner: ScopeSettings, cell_ids: list[str], columns: list[str]) -> pl.DataFrame:

@@ -12,18 +12,16 @@ import polars as pl
 
 from slowwave.language.signals import branch_words, names_file
 from slowwave.recall.conditions import (
-    UNFILTERED,
     cell_condition,
     scope_condition,
     turn_condition,
-    without_episodes,
 )
 from slowwave.recall.fixes import Failure, fix_lines
 from slowwave.recall.lines import memory_line, said_line
 from slowwave.recall.page import line_of
 from slowwave.recall.question import Question
-from slowwave.recall.recalled import Recalled, unread
-from slowwave.recall.resolve import Unit, known_units, units_of_ids
+from slowwave.recall.recalled import Recalled, known_units, units_of_ids, unread
+from slowwave.recall.resolve import Unit
 from slowwave.recall.score import is_over
 from slowwave.recall.select import Candidate
 from slowwave.schemas.choices import EPISODE, CellType
@@ -150,9 +148,8 @@ def _of_branch(work: Work) -> Iterator[Candidate]:
         return
     where = turn_condition(work.base.settings.owner) & (col("git_branch") == lit(branch))
     sessions = work.base.store.rows("turns", ("session_id",), where)["session_id"].unique().sort()
-    where = without_episodes(
-        col("session_id").isin(sessions) & (col("prompt_version") != lit(RAW_PROMPT)), UNFILTERED
-    )
+    is_model = (col("prompt_version") != lit(RAW_PROMPT)) & (col("cell_type") != lit(EPISODE))
+    where = col("session_id").isin(sessions) & is_model
     for unit in known_units(work.base, where, most=BRANCH_ROWS):
         is_critical = unit.row["cell_type"] in CRITICAL_TYPES[:3] and work.is_open(unit)
         tier: TierName = "critical" if is_critical else "relevant"
