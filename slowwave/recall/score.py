@@ -23,6 +23,13 @@ from slowwave.store import Row
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009)."""
 
+WORDED, LEAST_WEIGHT = 0.6, 0.01
+"""Share of a question's terms in its best text from which lists by words weigh as much as the one by vector.
+
+A question in other words shares only common ones with anything: of 64 such questions 42 have their memory among the
+best five with a neural model, 29 with equal weights; values that changed lead as often in three worlds.
+"""
+
 SCHEMA = {
     "id": pl.String(),
     **dict.fromkeys(("text_rank", "vector_rank", "evidence_rank"), pl.Int64()),
@@ -58,14 +65,17 @@ def score_units(question: Question, gathered: Gathered, units: list[Unit]) -> li
 
 def _columns(question: Question) -> list[pl.Expr]:
     """The score, its factors, and what they are computed from: one pass over the frame."""
-    lists = ["text", "vector", "evidence"] if question.relevance is not None else ["text", "evidence"]
+    by_words = (pl.col("coverage").max() / WORDED).clip(LEAST_WEIGHT, 1.0)
+    lists = {"text": by_words, "evidence": by_words}
+    lists |= {"vector": pl.lit(1.0)} if question.relevance is not None else {}
     reciprocal = (
-        (RANK_CONSTANT + 1) / (RANK_CONSTANT + pl.col(f"{name}_rank")).fill_null(math.inf) for name in lists
+        weight * (RANK_CONSTANT + 1) / (RANK_CONSTANT + pl.col(f"{name}_rank")).fill_null(math.inf)
+        for name, weight in lists.items()
     )
     age = (-question.settings.search.age_rate * pl.col("age_days")).exp()
     about = joint(question, pl.col("coverage"), pl.col("strength"))
     named = {
-        "fused": pl.sum_horizontal(reciprocal) / len(lists),
+        "fused": pl.sum_horizontal(reciprocal) / pl.sum_horizontal(lists.values()),
         "match": match_of(about, pl.col("key")),
         "prior": prior_of(pl.col("salience") * age * pl.col("retention")),
         "fit": pl.col("kind") * pl.when("has_shape").then(1.0).otherwise(0.75),
