@@ -5,12 +5,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from flows.extract import extract
 from flows.learn import learn
 from flows.nightly import nightly
 from slowwave.errors import BudgetError
 from slowwave.home.paths import open_home
+from slowwave.interfaces.hooks.routes import is_unlearned
 from slowwave.memory import Memory
-from tasks.learn import learning_budget
+from tasks.learn import cut_recorded_turns, learning_budget
 from tests.integration.test_night_llm import model_of
 from tests.scripted_model import ScriptedModel, store_of, write_settings
 from tests.servers import OllamaServer
@@ -44,6 +46,17 @@ def test_what_a_conversation_said_is_learned_once_and_the_night_comes_all_the_sa
         assert left == open_home(home).settings.night.learn_tokens - report.ledger.total.input_tokens - (
             report.ledger.total.output_tokens
         )
+
+
+def test_what_a_killed_run_had_read_and_not_judged_is_still_learned(tmp_path):
+    with OllamaServer(ScriptedModel(), models={"m": {}}) as server:
+        home = home_with(server, tmp_path / "home")
+        cut_recorded_turns(home, dry_run=False)
+        extract.fn(home=home)  # the end of a run that was killed here
+        with Memory(home) as memory:
+            assert is_unlearned(memory.status().pending)
+            learn.fn(home=home)
+            assert not is_unlearned(memory.status().pending)
 
 
 def test_beyond_the_tokens_of_a_day_the_rest_waits_for_the_night(tmp_path):

@@ -33,6 +33,7 @@ from slowwave.interfaces.hooks.follower import Follower, read_kept
 from slowwave.memory import Memory
 from slowwave.schemas.refusals import possible
 from slowwave.schemas.requests import MOST_MESSAGES, RecordTurn
+from slowwave.schemas.results import Pending
 from slowwave.schemas.search import MAX_QUERY_CHARACTERS
 from slowwave.whole_file import PRIVATE, write_whole
 
@@ -174,11 +175,16 @@ def follower_of(app: FastAPI) -> Follower:
             yield from (path for path in found.paths if _changed_at(path) >= first)
 
     def learn() -> None:
-        if memory.status().pending.chunks.get("pending", 0) > 0:
+        if is_unlearned(memory.status().pending):
             lanes.runs.start("learn")
 
     quiet = 60.0 * settings.hooks.quiet_minutes
     return Follower(memory, look, quiet_seconds=quiet, learn=learn if learns else None, kept=kept)
+
+
+def is_unlearned(pending: Pending) -> bool:
+    """Return whether a conversation waits to be read, or memories of one whose learning was cut off."""
+    return bool(pending.chunks.get("pending", 0) or pending.unjudged_cells)
 
 
 def opening(memory: Memory, payload: StartPayload) -> str:
