@@ -134,7 +134,7 @@ class MemoryTable:
         """Rows at these places, by column name."""
         wanted = places.tolist()
         if self.frame.height > MOST_LISTED:
-            return self.frame.select(columns)[places].rows(named=True)
+            return self.frame.select(list(dict.fromkeys(columns)))[places].rows(named=True)
         rows: list[Row] = [{} for _ in wanted]
         # by column: a row at a time, `dict(zip(...))` takes twice as long for a thousand rows of twelve columns
         for name in columns:

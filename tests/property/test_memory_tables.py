@@ -167,3 +167,14 @@ def test_a_search_brings_the_same_rows_with_both_values_and_the_terms_they_hold(
         assert one["held"] == other["held"]
         assert one["similarity"] == pytest.approx(other["similarity"], abs=1e-4)
         assert one["status"] == other["status"]
+
+
+def test_a_table_of_more_rows_than_are_kept_as_lists_gives_the_same_rows(
+    stores: tuple[Store, Store], monkeypatch
+):
+    _, copied = stores
+    query = SearchQuery("cells", "red ferry", None, 20, None, ("cell_id", "status"), ("content",))
+    listed = copied.find([query])
+    monkeypatch.setattr("slowwave.store.memory_tables.MOST_LISTED", 0, raising=False)
+    assert copied.find([query]) == listed
+    assert listed[0]
