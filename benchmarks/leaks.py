@@ -112,7 +112,7 @@ def said(number: int, owner: tuple[str, str, str]) -> dict[str, list[dict[str, o
         for kind in KINDS
     ]  # fmt: skip
     past, now = NOW - timedelta(days=9), NOW - timedelta(days=2)
-    values = [
+    values: list[tuple[str, int, dict[str, object]]] = [
         ("old", 1, {"status": "superseded", "superseded_by": f"{named}-new", "superseded_at": NOW,
                     "valid_from": past, "valid_until": now}),
         ("new", 2, {"valid_from": now}),
