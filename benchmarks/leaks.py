@@ -40,7 +40,6 @@ from slowwave.memory import Memory  # noqa: E402
 from slowwave.progress import progress  # noqa: E402
 from slowwave.store import open_store  # noqa: E402
 from tests.rows import NOW, events, row, rows  # noqa: E402
-from tests.scripted_model import write_settings  # noqa: E402
 from tests.serving import serving  # noqa: E402
 
 USERS, PROJECTS = ("ana", "bob", "Ana", "ana' OR '1'='1"), ("kiln", "ferry")
@@ -126,9 +125,17 @@ def said(number: int, owner: tuple[str, str, str]) -> dict[str, list[dict[str, o
     return {"turns": turns, "cells": cells, "topics": [{"topic_id": topic, "name": f"port {named}", **given}]}
 
 
+def write_settings(home: Path, **owner: str) -> None:
+    """The settings of a home: the embedded model, no language model, and whose home it is."""
+    home.mkdir(exist_ok=True)
+    lines = ["[embedding]", 'provider = "wordllama"', "[llm]", 'provider = "none"', "[owner]"]
+    lines += [f"{name} = {json.dumps(value)}" for name, value in owner.items()]
+    (home / "slowwave.toml").write_text("\n".join(lines), encoding="utf-8")
+
+
 def fill(home: Path) -> None:
     """Write what all owners say into one home, with summaries and vectors."""
-    write_settings(home, embedding={"provider": "wordllama"}, llm={"provider": "none"})
+    write_settings(home)
     parts = [said(number, owner) for number, owner in enumerate(OWNERS)]
     topics = [topic for part in parts for topic in part["topics"]]
     summaries = [
@@ -308,7 +315,7 @@ def measure(requests: int, seed: int, folder: Path) -> dict[str, Any]:
         shutil.copytree(folder / "home", home)
         user, project, project_from = asker
         owner = {"user_id": user, "project_id": project, "project_from": project_from}
-        write_settings(home, embedding={"provider": "wordllama"}, llm={"provider": "none"}, owner=owner)
+        write_settings(home, **owner)
         before = rows_of_others(home, asker)
         maker, count = Maker(random.Random(seed + number)), requests // len(ASKERS)  # noqa: S311
         over_http(asker, home, count - int(MCP_SHARE * count), maker, found)
