@@ -39,7 +39,7 @@ from slowwave.recall.reader import Reader  # noqa: E402
 from slowwave.recall.search import ask  # noqa: E402
 from slowwave.schemas.search import DetailLevel, Filters  # noqa: E402
 from slowwave.settings.tree import Settings  # noqa: E402
-from slowwave.store import Store, VectorQuery, col, lit, open_store  # noqa: E402
+from slowwave.store import SearchQuery, Store, col, lit, open_store  # noqa: E402
 
 QUERY_SPREAD = 0.5
 """Length of a question's own part beside its topic's direction."""
@@ -117,8 +117,8 @@ def exactness(store: Store, vectors: Floats) -> tuple[float, float]:
         similarity = matrix @ vector
         best = np.argpartition(-similarity, min(TOP, len(ids) - 1))[:TOP]
         took.append((time.perf_counter() - started) * 1_000)
-        query = VectorQuery("cells", vector, TOP, col("status") == lit("active"))
-        hits += len(set(ids[best]) & set(store.at_once([query])[0]["cell_id"]))
+        query = SearchQuery("cells", "", vector, TOP, col("status") == lit("active"))
+        hits += len(set(ids[best]) & {row["cell_id"] for row in store.find([query])[0]})
     return hits / (len(vectors) * min(TOP, len(ids))), float(np.median(took))
 
 

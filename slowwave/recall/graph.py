@@ -3,6 +3,7 @@
 Every read goes by an indexed column and starts from what the asking owner may see. Small frames in, small frames out.
 """
 
+import re
 from collections.abc import Iterable
 
 import polars as pl
@@ -23,11 +24,14 @@ from slowwave.recall.conditions import scope_condition
 from slowwave.schemas.search import ChainStep, Direction
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col, lit
+from slowwave.store import Expr, Row, RowsQuery, SearchQuery, Store, col, lit
 from slowwave.trust.origins import ON_TRUST, whose_of
 
 SAID_MOST = 1_000
 """Memories that are looked at for a name as it was said."""
+
+_QUALIFIER = re.compile(r" \([^)]*\)$")
+"""What tells two of one name apart, behind the name."""
 
 CAUSAL = col("relation") == lit("causal")
 REPLACED = col("status") == lit("superseded")
@@ -69,9 +73,9 @@ def cells_saying(store: Store, where: Expr, name: str, *, most: int = SAID_MOST)
 
     A memory of today has no place in the graph before the night: it goes by the name as it was said.
     """
-    (found,) = store.at_once([TextQuery("cells", name, most, where, ("entities",), ("entities",))])
-    said = pl.col("entities").str.replace(r" \([^)]*\)$", "").str.to_lowercase()
-    return set(found.explode("entities").filter(said == name.strip().lower())["cell_id"])
+    (found,) = store.find([SearchQuery("cells", name, None, most, where, ("entities",), ("entities",))])
+    said = {row["cell_id"]: {_QUALIFIER.sub("", one).lower() for one in row["entities"]} for row in found}
+    return {cell_id for cell_id, names in said.items() if name.strip().lower() in names}
 
 
 def cells_of(store: Store, owner: ScopeSettings, ids: Iterable[str]) -> list[str]:

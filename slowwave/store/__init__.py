@@ -24,7 +24,7 @@ from slowwave.store.generations import (
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
 from slowwave.store.reading import StoreReader
-from slowwave.store.reads import SCORE, FirstQuery, Query, RowsQuery, SearchQuery, TextQuery, VectorQuery
+from slowwave.store.reads import FirstQuery, Query, RowsQuery, SearchQuery
 from slowwave.store.scopes import (
     in_any_project,
     of_other_users,
@@ -41,7 +41,6 @@ give_memory_back = lance.give_memory_back
 __all__ = [
     "EMBEDDER_OF",
     "SCHEMA_VERSION",
-    "SCORE",
     "TEXT_INDEX",
     "Embed",
     "Expr",
@@ -54,8 +53,6 @@ __all__ = [
     "Store",
     "StoreMeta",
     "StoreReader",
-    "TextQuery",
-    "VectorQuery",
     "as_filter",
     "clear_root",
     "col",

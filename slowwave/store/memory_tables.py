@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import polars as pl
 
-from slowwave.errors import ContractError
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT
 from slowwave.store.bm25 import Bits, TextIndex
 from slowwave.store.conditions import And, Expr, IsIn, Or, as_filter
@@ -142,28 +141,6 @@ class MemoryTable:
             for row, place in zip(rows, wanted, strict=True):
                 row[name] = values[place]
         return rows
-
-    def matching(self, text: str, k: int, where: Expr | None, fields: Sequence[str]) -> tuple[Places, Floats]:
-        """Places and BM25 of the `k` rows that match best, best first, ties by key.
-
-        Of several fields the best counts.
-        """
-        names = fields or MATCHED[self.table]
-        scores = _kept(
-            self._scores,
-            (*names, text),
-            MOST_SCORES,
-            lambda: np.maximum.reduce([self.texts[name].scores(text) for name in names]),
-        )
-        return best(scores, self.mask(where) & (scores > 0), k, self.ranks)
-
-    def nearest(self, vector: Floats, k: int, where: Expr | None) -> tuple[Places, Floats]:
-        """Places and cosine (-1..1) of the `k` rows nearest to a vector, best first, ties by key."""
-        if self.vectors is None:
-            raise ContractError(f"table {self.table!r} has no vectors")
-        vectors = self.vectors
-        seen = _kept(self._scores, vector.tobytes(), MOST_SCORES, lambda: vectors.first_look(vector))
-        return vectors.nearest(vector, seen, k, self.mask(where), self.ranks)
 
     def search(
         self,

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
 
 import lancedb
 import numpy as np
@@ -34,19 +33,13 @@ from slowwave.store.reads import (
     Query,
     RowsQuery,
     SearchQuery,
-    TextQuery,
     best_of_each,
     bounded_session,
-    frame_in_memory,
     frame_of,
     no_rows,
-    nothing_found,
     rows_in_memory,
-    rows_of_frame,
 )
 from slowwave.store.table_cache import MOST_ROWS_OF_A_RUN, TableCache
-
-Found = TypeVar("Found")
 
 SEARCHES_AT_ONCE = 4
 
@@ -133,7 +126,7 @@ class StoreReader:
     def rows_on_disk(self, table: str, names: Sequence[str], where: Expr | None) -> pl.DataFrame:
         """The same past the tables in memory: for a few rows that an index finds."""
         self._table(table)  # says what is wrong where the table is damaged
-        return self._queries.start([RowsQuery(table, tuple(names), where)]).result()[0]
+        return self._queries.frames([RowsQuery(table, tuple(names), where)])[0]
 
     def count(self, table: str, where: Expr | None = None) -> int:
         """Number of rows."""
@@ -237,53 +230,31 @@ class StoreReader:
         if not self._has_text_index(table):
             return frames[0]
         asked = [index for index, text in enumerate(texts) if text.strip()]
-        queries = [TextQuery(table, texts[index], k + TIE_MARGIN, where) for index in asked]
-        found = self._queries.start(queries, at_once=SEARCHES_AT_ONCE).result()
+        queries = [SearchQuery(table, texts[index], None, k + TIE_MARGIN, where) for index in asked]
+        found = self._queries.frames(queries, at_once=SEARCHES_AT_ONCE)
         frames.extend(
-            frame.select(pl.lit(index, dtype=pl.Int64).alias("query_index"), key, "match_score")
+            frame.select(pl.lit(index, dtype=pl.Int64).alias("query_index"), key, match_score="text_score")
             for index, frame in zip(asked, found, strict=True)
         )
         return best_of_each(pl.concat(frames), "match_score", key, k)
 
-    def at_once(self, queries: Sequence[Query]) -> list[pl.DataFrame]:
-        """The answer of each query, as frames; a table without full text matches nothing.
-
-        Queries of tables in memory are answered there, the others are read from disk all at once.
-        """
-        return self._answer(queries, frame_in_memory, lambda wanted, frame: frame)
-
     def find(self, queries: Sequence[Query]) -> list[list[Row]]:
-        """As `at_once`, row by row: for a few rows faster than frames. Ranked lists have their value as `SCORE`."""
-        return self._answer(queries, rows_in_memory, rows_of_frame)
+        """The rows of each query; tables in memory answer there, the others are read from disk all at once.
 
-    def _answer(
-        self,
-        queries: Sequence[Query],
-        in_memory: Callable[[MemoryTable, Query], Found],
-        of_frame: Callable[[Query, pl.DataFrame], Found],
-    ) -> list[Found]:
+        A table without full text matches no words.
+        """
         asked = {wanted.table for wanted in queries} if self._cache.is_indexed else set()
         copies = {table: self._cache.copy_of(table) for table in asked}
-        on_disk = {
-            place: self._possible(wanted)
-            for place, wanted in enumerate(queries)
-            if copies.get(wanted.table) is None
-            and (not isinstance(wanted, TextQuery) or self._can_match(wanted))
-        }
-        for wanted in on_disk.values():
+        stored = [self._possible(wanted) for wanted in queries if copies.get(wanted.table) is None]
+        for wanted in stored:
             self._table(wanted.table)  # says what is wrong where the table is damaged
-        begun = self._queries.start(list(on_disk.values())) if on_disk else None
-        answers: dict[int, Found] = {}  # what is in memory answers while the disk is read
+        begun = self._queries.start(stored) if stored else None
+        answers: dict[int, list[Row]] = {}  # what is in memory answers while the disk is read
         for place, wanted in enumerate(queries):
-            copy = copies.get(wanted.table)
-            if copy is not None:
-                answers[place] = in_memory(copy, wanted)
-            elif place not in on_disk and isinstance(wanted, TextQuery):
-                answers[place] = of_frame(wanted, nothing_found(wanted))
-        frames = begun.result() if begun is not None else []
-        for place, frame in zip(on_disk, frames, strict=True):
-            answers[place] = of_frame(queries[place], frame)
-        return [answers[place] for place in range(len(queries))]
+            if (copy := copies.get(wanted.table)) is not None:
+                answers[place] = rows_in_memory(copy, wanted)
+        read = iter(begun.result() if begun is not None else ())
+        return [answers[place] if place in answers else next(read) for place in range(len(queries))]
 
     def _possible(self, wanted: Query) -> Query:
         """The query; a search of a table without full text asks no words, and a store without vectors none."""
@@ -292,10 +263,6 @@ class StoreReader:
         has_text = wanted.table in TEXT_INDEX and self._has_text_index(wanted.table)
         vector = wanted.vector if wanted.table in VECTOR_TEXT else None
         return replace(wanted, words=wanted.words if has_text else "", vector=vector)
-
-    def _can_match(self, wanted: TextQuery) -> bool:
-        """Return whether there are words to look for and an index to find them with."""
-        return bool(wanted.text.strip()) and self._has_text_index(wanted.table)
 
     def rarities(self, table: str, terms: Sequence[str]) -> list[float]:
         """The idf of terms, by the full text of a table in memory; all alike while the table is on disk."""

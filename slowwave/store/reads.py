@@ -6,12 +6,13 @@ other their fixed costs add up; through LanceDB's asynchronous interface they sh
 
 import asyncio
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import lancedb
 import numpy as np
@@ -23,12 +24,13 @@ from lancedb.table import AsyncTable
 from numpy.typing import NDArray
 
 from slowwave.language.terms import distinct_terms, held_terms
-from slowwave.schemas.tables import KEYS, frame_schema
+from slowwave.schemas.tables import KEYS
 from slowwave.store.conditions import Expr, col, on_disk
 from slowwave.store.damage import reading
 from slowwave.store.layout import MATCHED, arrow_schema, full_text_query
 from slowwave.store.memory_tables import MemoryTable, Row
-from slowwave.store.memory_vectors import Floats, Places
+
+Answer = TypeVar("Answer")
 
 QUERIES_AT_ONCE = 64
 """Of more queries some wait, so that their answers need not all be in memory."""
@@ -37,32 +39,6 @@ INDEX_CACHE_BYTES, METADATA_CACHE_BYTES = 192 * 1024**2, 64 * 1024**2
 
 REFINE_FACTOR = 5
 """The vector index ranks this many times what is wanted by its coarse vectors, and the exact ones decide."""
-
-
-@dataclass(frozen=True)
-class TextQuery:
-    """The `k` rows of a table that match `text` best (BM25): the key, `match_score`, `columns`.
-
-    `fields` are the indexed columns to look in; none means those that `StoreReader.matching` looks in.
-    """
-
-    table: str
-    text: str
-    k: int
-    where: Expr | None
-    fields: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class VectorQuery:
-    """The `k` rows of a table nearest to `vector` by cosine: the key, `similarity` (-1..1), `columns`."""
-
-    table: str
-    vector: NDArray[np.float32]
-    k: int
-    where: Expr | None
-    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,8 +64,6 @@ class SearchQuery:
 FOUND = ("text_score", "similarity", "held")
 """The columns that a search adds to a row."""
 
-FOUND_TYPES = {"text_score": pl.Float64(), "similarity": pl.Float64(), "held": pl.Int64()}
-
 
 @dataclass(frozen=True)
 class RowsQuery:
@@ -111,51 +85,16 @@ class FirstQuery:
     columns: tuple[str, ...]
 
 
-Query = TextQuery | VectorQuery | SearchQuery | RowsQuery | FirstQuery
-
-
-def nothing_found(wanted: TextQuery) -> pl.DataFrame:
-    """The answer of a list that found nothing, in the shape of one that did."""
-    types = frame_schema(wanted.table)
-    names = [KEYS[wanted.table], *wanted.columns]
-    return pl.DataFrame(schema={**{name: types[name] for name in names}, "match_score": pl.Float64})
-
-
-SCORE = "score"
-"""The name under which a row of a ranked list has its value."""
-
-
-def value_name(wanted: Query) -> str:
-    """The column by which a ranked list orders its rows; "" for rows without an order."""
-    return {TextQuery: "match_score", VectorQuery: "similarity"}.get(type(wanted), "")
+Query = SearchQuery | RowsQuery | FirstQuery
 
 
 def rows_in_memory(copy: MemoryTable, wanted: Query) -> list[Row]:
-    """The answer of a table in memory, row by row."""
+    """The answer of a table in memory."""
     if isinstance(wanted, RowsQuery):
         return copy.take(copy.places(wanted.where), wanted.columns)
     if isinstance(wanted, FirstQuery):
         return copy.take(copy.first(wanted.by, wanted.k, wanted.where), wanted.columns)
-    if isinstance(wanted, SearchQuery):
-        return _searched(copy, wanted)
-    places, values = _ranked_places(copy, wanted)
-    rows = copy.take(places, (KEYS[wanted.table], *wanted.columns))
-    for row, value in zip(rows, values.tolist(), strict=True):
-        row[SCORE] = value
-    return rows
-
-
-def frame_in_memory(copy: MemoryTable, wanted: Query) -> pl.DataFrame:
-    """The answer of a table in memory, as a frame like the one from disk."""
-    if isinstance(wanted, RowsQuery):
-        return copy.rows(wanted.columns, wanted.where)
-    if isinstance(wanted, FirstQuery):
-        return copy.frame.select(wanted.columns)[copy.first(wanted.by, wanted.k, wanted.where)]
-    if isinstance(wanted, SearchQuery):
-        return pl.DataFrame(_searched(copy, wanted))
-    places, values = _ranked_places(copy, wanted)
-    rows = copy.frame.select(KEYS[wanted.table], *wanted.columns)[places]
-    return rows.with_columns(pl.Series(value_name(wanted), values, dtype=pl.Float64))
+    return _searched(copy, wanted)
 
 
 def _searched(copy: MemoryTable, wanted: SearchQuery) -> list[Row]:
@@ -176,26 +115,10 @@ def _searched(copy: MemoryTable, wanted: SearchQuery) -> list[Row]:
     return rows
 
 
-def rows_of_frame(wanted: Query, frame: pl.DataFrame) -> list[Row]:
-    """The answer from disk, row by row."""
-    name = value_name(wanted)
-    return frame.rename({name: SCORE} if name else {}).rows(named=True)
-
-
-def _ranked_places(copy: MemoryTable, wanted: TextQuery | VectorQuery) -> tuple[Places, Floats]:
-    if isinstance(wanted, TextQuery):
-        return copy.matching(wanted.text, wanted.k, wanted.where, wanted.fields)
-    return copy.nearest(wanted.vector, wanted.k, wanted.where)
-
-
 def _texts(row: Row, fields: Sequence[str]) -> str:
     """The indexed text of a row, all of its fields together."""
     parts = (row[name] or "" for name in fields)
     return " ".join(part if isinstance(part, str) else " ".join(part) for part in parts)
-
-
-def _types(table: str, columns: Sequence[str]) -> dict[str, pl.DataType]:
-    return {name: kind for name, kind in no_rows(table, 1).schema.items() if name in columns}
 
 
 def bounded_session() -> lancedb.Session:
@@ -213,14 +136,21 @@ class Queries:
         self._connection: AsyncConnection | None = None
         self._tables: dict[str, AsyncTable] = {}
 
-    def start(
-        self, queries: Sequence[Query], *, at_once: int = QUERIES_AT_ONCE
-    ) -> "Future[list[pl.DataFrame]]":
-        """Begins to read: a frame for each query, in their order; ranked ones best first, ties by key.
+    def start(self, queries: Sequence[Query]) -> "Future[list[list[Row]]]":
+        """Begins to read: the rows of each query, in their order. The tables are read as they are now.
 
-        Half the cost of LanceDB's synchronous interface, for a few rows. The tables are read as they are now.
+        Half the cost of LanceDB's synchronous interface, for a few rows.
         """
-        return asyncio.run_coroutine_threadsafe(self._gather(queries, at_once), _loop())
+        return self._begin(queries, self._answer, QUERIES_AT_ONCE)
+
+    def frames(self, queries: Sequence[Query], *, at_once: int = QUERIES_AT_ONCE) -> list[pl.DataFrame]:
+        """The same as frames, where each query is one list: rows of a condition, or the best by words or by vector."""
+        return self._begin(queries, self._frame, at_once).result()
+
+    def _begin(
+        self, queries: Sequence[Query], read: Callable[[Query], Awaitable[Answer]], at_once: int
+    ) -> "Future[list[Answer]]":
+        return asyncio.run_coroutine_threadsafe(self._gather(queries, read, at_once), _loop())
 
     def read_through(self, table: str) -> None:
         """Reads every row and column once, in batches, and keeps nothing."""
@@ -241,51 +171,40 @@ class Queries:
             with reading(self._folder.parent, table):
                 self._tables[table] = await self._connection.open_table(table)
 
-    async def _gather(self, queries: Sequence[Query], at_once: int) -> list[pl.DataFrame]:
+    async def _gather(
+        self, queries: Sequence[Query], read: Callable[[Query], Awaitable[Answer]], at_once: int
+    ) -> list[Answer]:
         await self._open(wanted.table for wanted in queries)
         turn = asyncio.Semaphore(at_once)
 
-        async def answer(wanted: Query) -> pl.DataFrame:
+        async def answer(wanted: Query) -> Answer:
             async with turn:
                 with reading(self._folder.parent, wanted.table):
-                    return await self._answer(wanted)
+                    return await read(wanted)
 
         return list(await asyncio.gather(*map(answer, queries)))
 
-    async def _search(self, wanted: SearchQuery) -> pl.DataFrame:
-        """The union that a search asks: each list in a read of its own, then the vectors that are still missing."""
+    async def _answer(self, wanted: Query) -> list[Row]:
+        """The rows of a query; a search reads each of its lists, then the vectors that are still missing."""
+        if not isinstance(wanted, SearchQuery):
+            return (await self._frame(wanted)).rows(named=True)
         key, fields = KEYS[wanted.table], wanted.fields or MATCHED.get(wanted.table, ())
-        columns = tuple(dict.fromkeys((*wanted.columns, *fields)))
-        lists: list[Query] = []
-        for part in wanted.parts or (None,):
-            where = wanted.where if part is None else part if wanted.where is None else wanted.where & part
-            if wanted.words.strip():
-                lists.append(TextQuery(wanted.table, wanted.words, wanted.k, where, fields, columns))
-            if wanted.vector is not None:
-                lists.append(VectorQuery(wanted.table, wanted.vector, wanted.k, where, columns))
-        if wanted.also:
-            named = col(key).isin(wanted.also)
-            where = named if wanted.where is None else wanted.where & named
-            lists.append(RowsQuery(wanted.table, (key, *columns), where))
-        rows: dict[str, Row] = {}
-        for frame in await asyncio.gather(*map(self._answer, lists)):
-            for row in frame.rename({"match_score": "text_score"}, strict=False).rows(named=True):
-                held = held_terms(_texts(row, fields), distinct_terms(wanted.words))
+        terms, rows = distinct_terms(wanted.words), dict[str, Row]()
+        for frame in await asyncio.gather(*map(self._frame, _lists(wanted, key, fields))):
+            for row in frame.rows(named=True):
+                held = held_terms(_texts(row, fields), terms)
                 rows.setdefault(row[key], {**row, "text_score": 0.0, "held": held}).update(
                     {name: row[name] for name in FOUND if name in row}
                 )
         await self._add_similarities(wanted, rows)
-        return pl.DataFrame(
-            [{name: row[name] for name in (key, *wanted.columns, *FOUND)} for row in rows.values()],
-            schema={**_types(wanted.table, (key, *wanted.columns)), **FOUND_TYPES},
-        )
+        return [{name: row[name] for name in (key, *wanted.columns, *FOUND)} for row in rows.values()]
 
     async def _add_similarities(self, wanted: SearchQuery, rows: dict[str, Row]) -> None:
         """Give rows that only full text or a key brought their cosine, in place."""
         key, missing = KEYS[wanted.table], [name for name, row in rows.items() if "similarity" not in row]
         known: dict[str, float] = {}
         if missing and wanted.vector is not None:
-            found = await self._answer(RowsQuery(wanted.table, (key, "vector"), col(key).isin(missing)))
+            found = await self._frame(RowsQuery(wanted.table, (key, "vector"), col(key).isin(missing)))
             whole = found.drop_nulls("vector")
             vectors = whole["vector"].to_numpy() if whole.height else np.empty((0, len(wanted.vector)))
             lengths = np.linalg.norm(vectors, axis=1) * (np.linalg.norm(wanted.vector) or 1.0)
@@ -294,16 +213,11 @@ class Queries:
         for name in missing:
             rows[name]["similarity"] = known.get(name, 0.0)
 
-    async def _answer(self, wanted: Query) -> pl.DataFrame:
+    async def _frame(self, wanted: Query) -> pl.DataFrame:
+        """The rows of one list, ranked ones best first, ties by key."""
         if isinstance(wanted, SearchQuery):
-            return await self._search(wanted)
-        query: AsyncStandardQuery = self._tables[wanted.table].query()
-        if isinstance(wanted, TextQuery):
-            words = full_text_query(wanted.text, wanted.fields or MATCHED[wanted.table])
-            query = self._tables[wanted.table].query().nearest_to_text(words)
-        elif isinstance(wanted, VectorQuery):
-            near = self._tables[wanted.table].query().nearest_to(wanted.vector).column("vector")
-            query = near.distance_type("cosine").refine_factor(REFINE_FACTOR)
+            return await self._ranked(wanted)
+        query = self._tables[wanted.table].query()
         if wanted.where is not None:
             query = query.where(on_disk(wanted.where))
         if isinstance(wanted, FirstQuery):
@@ -312,19 +226,43 @@ class Queries:
                 ColumnOrdering(column_name=KEYS[wanted.table]),
             ]
             query = query.order_by(order).limit(wanted.k)
-        if isinstance(wanted, RowsQuery | FirstQuery):
-            found = await query.select(list(wanted.columns)).to_arrow()
-            return frame_of(found.select(list(wanted.columns)))
-        key = KEYS[wanted.table]
-        raw = "_score" if isinstance(wanted, TextQuery) else "_distance"
-        ranked = query.limit(wanted.k).select([key, *wanted.columns, raw])
-        score, name = pl.col(raw).cast(pl.Float64), value_name(wanted)
-        return (
-            frame_of(await ranked.to_arrow())
-            .with_columns((score if raw == "_score" else 1.0 - score).alias(name))
-            .drop(raw)
-            .sort(name, key, descending=[True, False])
-        )
+        found = await query.select(list(wanted.columns)).to_arrow()
+        return frame_of(found.select(list(wanted.columns)))
+
+    async def _ranked(self, wanted: SearchQuery) -> pl.DataFrame:
+        key, table = KEYS[wanted.table], self._tables[wanted.table].query()
+        query: AsyncStandardQuery
+        if wanted.vector is None:
+            query = table.nearest_to_text(
+                full_text_query(wanted.words, wanted.fields or MATCHED[wanted.table])
+            )
+            raw, name, value = "_score", "text_score", pl.col("_score").cast(pl.Float64)
+        else:
+            near = table.nearest_to(wanted.vector).column("vector")
+            query = near.distance_type("cosine").refine_factor(REFINE_FACTOR)
+            raw, name, value = "_distance", "similarity", 1.0 - pl.col("_distance").cast(pl.Float64)
+        if wanted.where is not None:
+            query = query.where(on_disk(wanted.where))
+        found = frame_of(await query.limit(wanted.k).select([key, *wanted.columns, raw]).to_arrow())
+        return found.with_columns(value.alias(name)).drop(raw).sort(name, key, descending=[True, False])
+
+
+def _lists(wanted: SearchQuery, key: str, fields: Sequence[str]) -> list[Query]:
+    """The lists whose union a search asks, each by words or by vector alone."""
+    columns = tuple(dict.fromkeys((*wanted.columns, *fields)))
+    lists: list[Query] = []
+    for part in wanted.parts or (None,):
+        where = wanted.where if part is None else part if wanted.where is None else wanted.where & part
+        one = replace(wanted, where=where, columns=columns, also=(), parts=())
+        if wanted.words.strip():
+            lists.append(replace(one, vector=None))
+        if wanted.vector is not None:
+            lists.append(replace(one, words=""))
+    if wanted.also:
+        named = col(key).isin(wanted.also)
+        where = named if wanted.where is None else wanted.where & named
+        lists.append(RowsQuery(wanted.table, (key, *columns), where))
+    return lists
 
 
 def frame_of(arrow: pa.Table) -> pl.DataFrame:

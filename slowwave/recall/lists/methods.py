@@ -17,7 +17,7 @@ from slowwave.schemas.refusals import clean_text, moment_of, request_of
 from slowwave.schemas.requests import ArchivedRequest, CellsRequest, ProjectPageRequest
 from slowwave.schemas.results import ForgottenCell, TopicSummary
 from slowwave.schemas.search import FilterWords
-from slowwave.store import Expr, col, lit
+from slowwave.store import Expr, SearchQuery, col, lit
 
 
 class Lists:
@@ -158,7 +158,8 @@ def find_forgotten(reader: Reader, request: ArchivedRequest) -> list[ForgottenCe
     if store is None:
         return []
     where = scope_condition(owner) & (col("status") == lit("archived"))
-    found = store.matching("cells", [words], request.limit, where=where)
-    cells = store.by_key("cells", found["cell_id"], COLUMNS)
-    hits = found.join(cells, on="cell_id", how="inner", maintain_order="left")
-    return [ForgottenCell(**row) for row in hits.select(*COLUMNS, "match_score").iter_rows(named=True)]
+    (found,) = store.find([SearchQuery("cells", words, None, request.limit, where, COLUMNS[1:])])
+    return [
+        ForgottenCell(match_score=row["text_score"], **{name: row[name] for name in COLUMNS})
+        for row in sorted(found, key=lambda row: (-row["text_score"], row["cell_id"]))
+    ]
