@@ -188,8 +188,7 @@ class Memory(Lists, Edits):
         """Record messages of conversations (`RecordRequest`) as they are said; they survive a kill once this returns.
 
         Secrets are redacted, and memory that Slowwave put into a prompt is left out. A message that was recorded
-        before adds nothing. It is found some seconds later (`FOLD_SECONDS`), while a night runs with its next
-        commit; the next ingest or night cuts it into chunks, and the night makes memories of them.
+        before adds nothing. It is found with the next question, beside a night too; the next ingest or night cuts it into chunks, and the night makes memories of them.
 
         Raises:
             InputError: a message or keyword is not possible; nothing was recorded.

@@ -13,7 +13,7 @@ from slowwave.ingest.statements import Statement, cell_id_of, read_statement, st
 from slowwave.journal.catalogue import EventRows, encode_plan, rows_of
 from slowwave.language.text import numbers
 from slowwave.recall.reader import Reader
-from slowwave.recording.folding import Folding, fold_committed
+from slowwave.recording.folding import Folding, fold_committed, show_committed
 from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RememberRequest
@@ -68,14 +68,16 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
     assert segment is not None  # a statement is two events
     # what was deleted is shown only once its tombstone is gone
     is_shown_at_once = folding.has_time and stated.back.is_empty()
-    is_found, waits = folding.show(segment.segment_id) if is_shown_at_once else (False, "")
+    is_found, waits = folding.show() if is_shown_at_once else (False, "")
     if not is_found:
         patience = home.settings.edits.lock_seconds
         folded, waits = fold_committed(reader, patience_seconds=patience, now=now)
         is_found = folded == "folded"
         if not is_found:
-            reader.wait_for(segment.segment_id)
             folding.soon()
+            is_found, no_vector = show_committed(reader)
+            waits = no_vector if is_found else waits
+            reader.wait_for(segment.segment_id)
     notes = (*stated.notes(said), *([waits] if waits else []))
     return Remembered(cell_id=stated.cell_id, is_searchable=is_found, notes=notes)
 

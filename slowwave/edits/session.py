@@ -44,9 +44,8 @@ def edit_session(
             return
         store.require_tables()
         work = Workspace(home, store, reader.embedder, clock=lambda: now, is_short=True)
-        with store.exactly():
-            work.apply_all()
-            yield work
+        work.apply_all()
+        yield work
 
 
 def cell_of(work: Workspace, cell_id: str) -> Row:

@@ -61,10 +61,7 @@ class Reader:
                 self.damage = self.damage or loss_note(len(lost_segments(self.home.journal, self.store)))
                 if not is_written_elsewhere(self.home):
                     self.waiting = waiting_segments(self.home.journal, self.store)
-            self.store.keep_in_memory(
-                most_rows=self.settings.search.memory_rows,
-                is_written=lambda: is_written_elsewhere(self.home),
-            )
+                self.store.keep_in_memory(self.home.journal, most_rows=self.settings.search.memory_rows)
 
     @property
     def settings(self) -> Settings:
@@ -155,8 +152,6 @@ class Reader:
             return self.store
         if self.store is None or not self.store.is_current() or self.store.was_replaced():
             fresh = open_reader(self.home)
-            if fresh.store is not None and self.store is not None:
-                fresh.store.show_as(self.store)
             self.store, self.embedder, self.note = fresh.store, fresh.embedder, fresh.note
             self.damage, self.waiting = fresh.damage, fresh.waiting
         if self.store is not None:
@@ -194,12 +189,13 @@ class Reader:
         waiting = self._whole.waiting if self._whole is not None else self.waiting
         if waiting and self.store is not None:
             waiting -= self.store.applied_segments()
-        return LAG if waiting else ""
+        is_found = self.store is not None and self.store.shows("cells") and self.store.shows("turns")
+        return LAG if waiting and not is_found else ""
 
     def catch_up(self) -> None:
-        """Take over what this process just wrote, so that the next question sees it; none is held without a store."""
-        if self.store is not None and (store := self.current()) is not None:
-            store.catch_up()
+        """Take over what this process just wrote, and let go of what it took away; nothing without a store."""
+        if self.store is not None:
+            self.current()
 
     def read_tables(self) -> None:
         """Read the tables that questions ask into memory, where they are not too large for it."""

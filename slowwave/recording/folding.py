@@ -9,11 +9,8 @@ from slowwave.errors import BusyError, ConfigError, OutputError, SlowwaveError, 
 from slowwave.home.core_memory import write_core
 from slowwave.home.hand_edits import ingest_hand_edits
 from slowwave.home.lock import writing
-from slowwave.home.lost_segments import waiting_segments
 from slowwave.home.stated_values import retire_at_once
 from slowwave.home.workspace import Workspace, vectors_or_none, wall_clock, workspace_of
-from slowwave.journal.changes import collapse
-from slowwave.journal.fold import fold
 from slowwave.recall.reader import Reader
 
 Folded = Literal["folded", "busy", "failed"]
@@ -42,32 +39,29 @@ def fold_committed(
             assert store is not None  # made above, under the lock
             clock = wall_clock if now is None else lambda: now
             work = Workspace(home, store, reader.embedder, clock=clock, is_short=True)
-            with store.exactly():
-                work.apply_all()
-                retire_at_once(work)
-                if ingest_hand_edits(work):
-                    write_core(work)
-                note = embed(work)
-            work.store.catch_up()
-            return "folded", note
+            work.apply_all()
+            retire_at_once(work)
+            if ingest_hand_edits(work):
+                write_core(work)
+            return "folded", embed(work)
     except BusyError:
         return "busy", "recorded; it is found soon after the run or edit that is writing now has ended"
     except (TransientError, ConfigError) as error:
         return "failed", f"recorded; it is found once it can be written to the store: {error}"
 
 
-def show_committed(reader: Reader, segment_id: str) -> tuple[bool, str]:
-    """Let this process's questions find the new rows of a segment before they are in the store.
+def show_committed(reader: Reader) -> tuple[bool, str]:
+    """Let this process's questions find what is committed by its vector, too, before it is in the store.
 
-    Returns whether they do, and a note where vectors have to wait. The caller sees to it that it is folded soon.
+    Returns whether they find it at all, and a note where vectors have to wait. The caller sees to it that it is folded
+    soon.
     """
     store, notes = reader.current(), list[str]()
     if store is None:
         return False, ""
-    changes = collapse(fold(reader.home.journal.read([segment_id]).events))
-    embed = vectors_or_none(reader.embedder, notes) if reader.embedder is not None else None
-    is_shown = store.show(segment_id, changes, embed)
-    return is_shown, f"{NO_VECTOR_YET}: {notes[0]}" if notes else ""
+    if reader.embedder is not None:
+        store.embed_new(vectors_or_none(reader.embedder, notes))
+    return store.shows("cells"), f"{NO_VECTOR_YET}: {notes[0]}" if notes else ""
 
 
 def embed(work: Workspace) -> str:
@@ -93,20 +87,16 @@ class Folding:
         self.has_time = False
         """Whether this process stays, as a server does: others fold before a write is answered."""
 
-    def show(self, segment_id: str) -> tuple[bool, str]:
+    def show(self) -> tuple[bool, str]:
         """Let questions find what was committed before it is folded (`show_committed`)."""
-        shown = show_committed(self._reader, segment_id)
+        shown = show_committed(self._reader)
         if shown[0]:
             self.soon()
         return shown
 
     def now(self) -> None:
-        """Fold what waits; beside a run it is shown, and folded later."""
+        """Fold what waits; beside a run as soon as it can be."""
         if self._fold(0.0) == "busy":
-            with suppress(SlowwaveError):
-                if (store := self._reader.current()) is not None:
-                    for segment_id in sorted(waiting_segments(self._reader.home.journal, store)):
-                        show_committed(self._reader, segment_id)
             self.soon()
 
     def soon(self) -> None:

@@ -21,6 +21,7 @@ from slowwave.store.generations import (
     switch_from_damaged,
     table_damage,
 )
+from slowwave.store.index import Embed
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
 from slowwave.store.reading import StoreReader
@@ -34,7 +35,7 @@ from slowwave.store.scopes import (
     same_owner,
     standing_for,
 )
-from slowwave.store.writing import Embed, Store
+from slowwave.store.writing import Store
 
 give_memory_back = lance.give_memory_back
 

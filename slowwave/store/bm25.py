@@ -13,7 +13,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from slowwave.language.terms import distinct_terms, query_terms, terms_of
-from slowwave.store.memory_vectors import hashes_with
 
 TERM_SATURATION = 1.2
 LENGTH_SHARE = 0.75
@@ -43,10 +42,16 @@ class Segment:
     lengths: Floats
     rows: Places
 
-    def postings(self, term: str) -> slice | None:
-        """The place of the postings of a term; None where no text has it."""
+    def postings(self, term: str) -> tuple[Places, Places, Floats]:
+        """The texts that have a term and are there: their numbers, their rows, and how often they have it."""
         number = self.numbers.get(term)
-        return None if number is None else slice(self.starts[number], self.starts[number + 1])
+        at = slice(0, 0) if number is None else slice(self.starts[number], self.starts[number + 1])
+        places, counts = self.places[at], self.counts[at]
+        rows = self.rows[places]
+        is_there = rows >= 0
+        return (
+            (places, rows, counts) if is_there.all() else (places[is_there], rows[is_there], counts[is_there])
+        )
 
 
 @dataclass(frozen=True)
@@ -71,18 +76,27 @@ class TextIndex:
         count, resistances = self._measured
         bits = {term: np.int64(1 << place) for place, term in enumerate(distinct_terms(text))}
         for term in query_terms(text) if count else ():
-            where = [segment.postings(term) for segment in self.segments]
-            idf = _rarity(count, where)
-            for segment, at, resistance in zip(self.segments, where, resistances, strict=True):
-                if at is not None:
-                    rows = _add(found, segment, at, idf, resistance)
-                    held[rows] |= bits.get(term, np.int64(0))
+            parts = [segment.postings(term) for segment in self.segments]
+            worth = np.float32(_rarity(count, parts) * (TERM_SATURATION + 1))
+            for (places, rows, counts), resistance in zip(parts, resistances, strict=True):
+                found[rows] += worth * counts / (counts + resistance[places])  # a row is once among them
+                held[rows] |= bits.get(term, np.int64(0))
         return found, held
 
     def rarities(self, terms: Sequence[str]) -> list[float]:
         """The idf of each term, above 0: the fewer texts have it the higher."""
         count, _ = self._measured
         return [_rarity(count, [segment.postings(term) for segment in self.segments]) for term in terms]
+
+    def joined(self, behind: "TextIndex", is_gone: NDArray[np.bool_]) -> "TextIndex":
+        """One index of the rows here that are not gone, and of others that come behind all of them."""
+        if not behind.height and not is_gone.any():
+            return self
+        kept = np.where(is_gone, -1, np.arange(self.height))
+        here = [replace(part, rows=_moved(part.rows, kept)) for part in self.segments]
+        after = np.arange(behind.height) + self.height
+        there = [replace(part, rows=_moved(part.rows, after)) for part in behind.segments if behind.height]
+        return TextIndex((*here, *there), self.height + behind.height)
 
     @cached_property
     def _measured(self) -> tuple[int, list[Floats]]:
@@ -113,42 +127,15 @@ class TextIndex:
             whole = [_merged(whole)]
         return TextIndex(tuple(whole), height)
 
-    def with_texts(
-        self, hashes: pl.Series, texts: pl.Series, places: NDArray[np.intp], *, height: int
-    ) -> tuple["TextIndex", pl.Series]:
-        """The index, and the hashes of the texts, of a table of `height` rows after texts came at some places."""
-        new, kept = texts.hash(), np.arange(self.height, dtype=np.int32)
-        is_fresh = places >= self.height
-        is_fresh[~is_fresh] = hashes.to_numpy()[places[~is_fresh]] != new.to_numpy()[~is_fresh]
-        told = hashes_with(hashes, places, new, height)
-        fresh = np.flatnonzero(is_fresh)
-        if fresh.size == 0:
-            return self, told
-        kept[places[fresh][places[fresh] < self.height]] = -1
-        index = self.updated(places[fresh].astype(np.int32), texts.gather(fresh), kept=kept, height=height)
-        return index, told
 
-
-def _rarity(count: int, where: Sequence[slice | None]) -> float:
+def _rarity(count: int, parts: Sequence[tuple[Places, Places, Floats]]) -> float:
     """The idf of a term of these postings among `count` texts."""
-    frequency = sum(at.stop - at.start for at in where if at is not None)
-    return float(np.log1p((max(count - frequency, 0) + 0.5) / (frequency + 0.5)))
+    frequency = sum(rows.size for _, rows, _ in parts)
+    return float(np.log1p((count - frequency + 0.5) / (frequency + 0.5)))
 
 
-def _add(found: Floats, segment: Segment, at: slice, idf: float, resistance: Floats) -> Places:
-    """Add what the postings of one term are worth, and return their rows."""
-    places, counts = segment.places[at], segment.counts[at]
-    share = np.float32(idf * (TERM_SATURATION + 1)) * counts
-    share /= counts + resistance[places]
-    rows = segment.rows[places]
-    if rows.size and rows.min() < 0:
-        rows, share = rows[rows >= 0], share[rows >= 0]
-    found[rows] += share  # a row is once among the postings of a term
-    return rows
-
-
-def _moved(rows: Places, kept: Places) -> Places:
-    return np.where(rows >= 0, kept[rows], np.int32(-1)).astype(np.int32)
+def _moved(rows: Places, kept: NDArray[np.int_] | Places) -> Places:
+    return np.where(rows >= 0, kept[rows] if kept.size else -1, -1).astype(np.int32)
 
 
 def _segment(texts: pl.Series, rows: Places) -> Segment:

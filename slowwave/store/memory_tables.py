@@ -1,13 +1,14 @@
 """A table of the store in memory: the same queries as on disk, answered in a fraction of the time.
 
 LanceDB's cost of a read is fixed (some 5 to 10 ms of work each, whatever the size), and a question makes a dozen of
-them. A copy is one version of one table and never changes; `table_cache.py` says when the table is read again.
+them. A table in memory has two parts: a base, as LanceDB held it at some moment, and a small tail of what was committed
+since. Neither ever changes: rows that are new make a new tail and hide the same ones of the base (`index.py`).
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from slowwave.schemas.tables import KEYS, VECTOR_TEXT
 from slowwave.store.bm25 import Bits, TextIndex
 from slowwave.store.conditions import And, Expr, IsIn, Or, as_filter
 from slowwave.store.layout import EMBEDDER_OF, MATCHED, TEXT_INDEX
-from slowwave.store.memory_vectors import Floats, Mask, MemoryVectors, Places, best
+from slowwave.store.memory_vectors import Floats, Mask, MemoryVectors, Places, best, memory_vectors
 
 Row = dict[str, Any]
 
@@ -38,9 +39,6 @@ MOST_MASKS, MOST_SCORES = 64, 8
 MOST_LISTED = 50_000
 """Rows up to which the columns that questions show are kept as Python values, too: some 20 MB of 10,000 memories."""
 
-MOST_CHUNKS = 16
-"""Pieces of a frame in memory: of more, reading a few rows takes longer than putting them together."""
-
 Kept = TypeVar("Kept")
 
 
@@ -54,164 +52,76 @@ class Searched(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MemoryTable:
-    """One version of a table: its rows, its full text by column, and its vectors.
-
-    An indexed one has its rows in the order of their keys, or behind them rows that came since: then `ranks` has the
-    place of each in that order. One that is not indexed has rows alone, in no particular order.
-    """
+class Part:
+    """Rows of a table in the order of their keys, their full text by column and their vectors."""
 
     table: str
-    version: int
     frame: pl.DataFrame
-    texts: dict[str, TextIndex] = field(default_factory=dict)
-    text_hashes: dict[str, pl.Series] = field(default_factory=dict)
-    vectors: MemoryVectors | None = None
-    is_indexed: bool = True
-    ranks: Places | None = None
+    texts: dict[str, TextIndex]
+    text_hashes: dict[str, pl.Series]
+    vectors: MemoryVectors | None
     _masks: "OrderedDict[Hashable, Mask]" = field(default_factory=OrderedDict, repr=False)
     _columns: dict[str, list[Any]] = field(default_factory=dict, repr=False)
-    _scores: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
-    _held: "OrderedDict[Hashable, tuple[Floats, Bits]]" = field(default_factory=OrderedDict, repr=False)
     _lookups: dict[str, dict[str, list[int]]] = field(default_factory=dict, repr=False)
-    _orders: dict[str, Places] = field(default_factory=dict, repr=False)
 
-    def rows(self, columns: Sequence[str], where: Expr | None) -> pl.DataFrame:
-        """The named columns of the rows that a condition holds for."""
-        if where is None:
-            return self.frame.select(columns)
-        if self.is_indexed:
-            return self.frame.select(columns)[self.places(where)]
-        return self.frame.filter(as_filter(where)).select(columns)  # look-ups would be made for each version
-
-    def after_write(
-        self, version: int, rows: pl.DataFrame | None, removed: pl.Series | None
-    ) -> "MemoryTable":
-        """A table of rows alone after whole rows came in the place of those with their keys, or keys went."""
-        frame, key = self.frame, KEYS[self.table]
-        gone = rows[key] if rows is not None else removed
-        if gone is not None:
-            frame = frame.join(gone.to_frame(key), on=key, how="anti")
-        if rows is not None:
-            frame = pl.concat([frame, rows.select(frame.columns).cast(dict(frame.schema.items()))])
-        return MemoryTable(self.table, version, frame, is_indexed=False)
-
-    def with_rows(self, version: int, rows: pl.DataFrame, vectors: Floats | None) -> "MemoryTable":
-        """An indexed table after whole rows, each key once, came in the place of those with their keys, or behind all.
-
-        `vectors` has one for each row, zeros for none. What is kept for questions is kept for the new version, too.
-        """
-        key, height = KEYS[self.table], self.frame.height
-        known = self._lookup(key)
-        is_new = [one not in known for one in rows[key]]
-        new = iter(range(height, height + sum(is_new)))
-        places = np.array([known[one][0] if one in known else next(new) for one in rows[key]], np.intp)
-        height += sum(is_new)
-        shaped = rows.select(self.frame.columns).cast(dict(self.frame.schema.items()))
-        texts, hashes = dict(self.texts), dict(self.text_hashes)
-        for name in self.texts:
-            text = _text_of(rows, name)
-            texts[name], hashes[name] = texts[name].with_texts(hashes[name], text, places, height=height)
-        of_rows = None
-        if self.vectors is not None and vectors is not None:
-            of_rows = self.vectors.with_rows(places, vectors, vector_hashes(self.table, rows), height=height)
-        ranks = _ranks(self.frame[key], self.ranks, rows[key].filter(pl.Series(is_new, dtype=pl.Boolean)))
-        frame = _with_rows(self.frame, shaped, places)
-        made = MemoryTable(self.table, version, frame, texts, hashes, of_rows, ranks=ranks)
-        if height <= MOST_LISTED:
-            made._columns.update(
-                (name, _list_with(values, places, shaped[name].to_list()))
-                for name, values in list(self._columns.items())
-            )
-        made._lookups.update(
-            (name, _found_at(found, places, self.frame[name], shaped[name]))
-            for name, found in list(self._lookups.items())
-        )
-        return made
-
-    def take(self, places: Places, columns: Sequence[str]) -> list[Row]:
-        """Rows at these places, by column name."""
-        wanted = places.tolist()
-        if self.frame.height > MOST_LISTED:
-            return self.frame.select(list(dict.fromkeys(columns)))[places].rows(named=True)
-        rows: list[Row] = [{} for _ in wanted]
-        # by column: a row at a time, `dict(zip(...))` takes twice as long for a thousand rows of twelve columns
-        for name in columns:
-            values = self._values(name)
-            for row, place in zip(rows, wanted, strict=True):
-                row[name] = values[place]
-        return rows
-
-    def search(
-        self,
-        words: str,
-        vector: Floats | None,
-        k: int,
-        where: Expr | None,
-        *,
-        fields: Sequence[str] = (),
-        also: Sequence[str] = (),
-        parts: Sequence[Expr] = (),
-    ) -> Searched:
-        """The union of the best rows by text, by vector and by key, as `SearchQuery` says."""
-        names = [*(fields or MATCHED.get(self.table, ()))] if words.strip() else []
-        mask = self.mask(where)
-        masks = [mask & self.mask(one) for one in parts] or [mask]
-        found, likeness = list[Places](), None
-        scores, held = self._scored(names, words)
-        if names:
-            found += [best(scores, part & (scores > 0), k, self.ranks)[0] for part in masks]
-        if vector is not None and self.vectors is not None:
-            vectors, unit = self.vectors, vector
-            likeness = _kept(self._scores, vector.tobytes(), MOST_SCORES, lambda: vectors.first_look(unit))
-            found += [vectors.nearest(vector, likeness, k, part, self.ranks)[0] for part in masks]
-        if also:
-            named = self._rows_with(IsIn(KEYS[self.table], tuple(also)))
-            found.append(named[mask[named]])
-        places = np.array(list(dict.fromkeys(np.concatenate(found).tolist())) if found else [], np.intp)
-        similarities = np.zeros(places.size, np.float32)
-        if likeness is not None and vector is not None and self.vectors is not None:
-            similarities = self.vectors.cosines(vector, places)
-        return Searched(places, scores[places], similarities, held[places])
-
-    def _scored(self, names: Sequence[str], words: str) -> tuple[Floats, Bits]:
-        """BM25 of every row by the best of some fields, and the terms that any of them has."""
-        if not names:
-            return np.zeros(self.frame.height, np.float32), np.zeros(self.frame.height, np.int64)
-
-        def score() -> tuple[Floats, Bits]:
-            parts = [self.texts[name].scores_and_held(words) for name in names]
-            scores = np.maximum.reduce([part[0] for part in parts])
-            return scores, np.bitwise_or.reduce([part[1] for part in parts])
-
-        return _kept(self._held, (*names, words), MOST_SCORES, score)
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return self.frame.height
 
     def places(self, where: Expr | None) -> Places:
         """Places of the rows that a condition holds for, in the order of their keys."""
         if where is None:
-            return self._in_order(np.arange(self.frame.height))
+            return np.arange(self.height)
         found = self._looked_up(where)
-        return self._in_order(np.flatnonzero(self.mask(where)) if found is None else self._left(where, found))
+        return np.flatnonzero(self.mask(where)) if found is None else self._left(where, found)
 
-    def first(self, by: str, k: int, where: Expr | None) -> Places:
-        """Places of the first `k` rows that a condition holds for: highest `by` first, ties by key."""
-        if by not in self._orders:
-            values = self.frame[by].to_physical().to_numpy()
-            ties = np.arange(len(values)) if self.ranks is None else self.ranks
-            self._orders[by] = np.lexsort((ties, -values))
-        order = self._orders[by]
-        return order[self.mask(where)[order]][:k]
+    def places_of(self, keys: Iterable[str]) -> Places:
+        """Places of the rows with these keys; those that are not there are left out."""
+        return self._rows_with(IsIn(KEYS[self.table], tuple(keys)))
+
+    def first(self, by: str, k: int, wanted: Mask) -> tuple[Places, Floats]:
+        """Places and values of the first `k` rows of a mask: highest `by` first, ties by key; null is lowest."""
+        values = self.frame[by].to_physical()
+        values = values.cast(pl.Float64).fill_null(float("-inf")) if values.null_count() else values
+        return best(values.to_numpy(), wanted, k)
+
+    def values(self, column: str, places: Places) -> Iterable[Any]:
+        """The values of a column at some places."""
+        if self.height > MOST_LISTED:
+            return self.frame[column].gather(places)
+        values = self._values(column)
+        return [values[place] for place in places.tolist()]
+
+    def lacks_vector(self, embedder_id: str) -> Mask:
+        """Return whether a row has a text and no vector of this embedder."""
+        text = pl.concat_str(VECTOR_TEXT[self.table], ignore_nulls=True)
+        lacks = (pl.col(EMBEDDER_OF["vector"]) != embedder_id) & (text != "")
+        return _kept(
+            self._masks,
+            ("lacks vector", embedder_id),
+            MOST_MASKS,
+            lambda: self.frame.select(lacks).to_series().to_numpy(),
+        )
+
+    def make_ready(self, before: "Part") -> None:
+        """Make what questions made of an earlier part, so that none of them waits for it."""
+        if self.height <= MOST_LISTED:
+            for column in list(before._columns):
+                self._values(column)
+        for column in list(before._lookups):
+            self._lookup(column)
 
     def mask(self, where: Expr | None) -> Mask:
         """Return whether a condition holds, for every row."""
         if where is None:
-            return np.ones(self.frame.height, bool)
+            return np.ones(self.height, bool)
         if isinstance(where, And):
             return self.mask(where.left) & self.mask(where.right)
         if isinstance(where, Or):
             return self.mask(where.left) | self.mask(where.right)
         if isinstance(where, IsIn) and where.column in LOOKED_UP:
-            held = np.zeros(self.frame.height, bool)
+            held = np.zeros(self.height, bool)
             held[self._rows_with(where)] = True
             return held
         return _kept(
@@ -221,32 +131,13 @@ class MemoryTable:
             lambda: self.frame.select(as_filter(where)).to_series().to_numpy(),
         )
 
-    def make_ready(self, before: "MemoryTable") -> None:
-        """Make what questions made of an earlier version, so that none of them waits for it."""
-        if self.frame.height <= MOST_LISTED:
-            for column in list(before._columns):
-                self._values(column)
-        for column in list(before._lookups):
-            self._lookup(column)
-
     # -- inside
-
-    def _in_order(self, places: Places) -> Places:
-        """Places in the order of their keys."""
-        return places if self.ranks is None else places[np.argsort(self.ranks[places])]
 
     def _values(self, column: str) -> list[Any]:
         """The values of a column, made once: a frame of a few rows costs more than all that is asked of them."""
         if column not in self._columns:
             self._columns[column] = self.frame[column].to_list()
         return self._columns[column]
-
-    def _few_values(self, column: str, places: Places) -> Iterable[Any]:
-        """The values of a column at some places."""
-        if self.frame.height > MOST_LISTED:
-            return self.frame[column].gather(places)
-        values = self._values(column)
-        return [values[place] for place in places.tolist()]
 
     def _looked_up(self, where: Expr) -> Places | None:
         """Places of all rows that a condition may hold for, by a look-up; None where every row must be compared."""
@@ -264,7 +155,7 @@ class MemoryTable:
         """Places that are among the one or the other, in their order."""
         if left.size == 0 or right.size == 0:
             return left if right.size == 0 else right
-        held = np.zeros(self.frame.height, bool)
+        held = np.zeros(self.height, bool)
         held[left] = held[right] = True
         return np.flatnonzero(held)
 
@@ -279,7 +170,7 @@ class MemoryTable:
         if isinstance(where, IsIn) and where.column in LOOKED_UP:
             return places[self.mask(where)[places]]
         if isinstance(where, IsIn) and where.column not in OF_FEW_VALUES:
-            column, wanted = self._few_values(where.column, places), set(where.values)
+            column, wanted = self.values(where.column, places), set(where.values)
             return np.array(
                 [place for place, value in zip(places.tolist(), column, strict=True) if value in wanted],
                 np.intp,
@@ -302,12 +193,229 @@ class MemoryTable:
         return self._lookups[column]
 
 
-def read_table(
-    table: str, version: int, rows: pl.DataFrame, *, vectors: MemoryVectors | None, before: MemoryTable | None
-) -> MemoryTable:
-    """The table in memory from its rows as stored, in the order of their keys.
+@dataclass(frozen=True)
+class IndexedTable:
+    """A table in memory: its base, its tail, and the rows of the base that the tail has anew or that went.
 
-    What `before`, an earlier version of the same table, has of the full text is used again.
+    A place is the number of a row: those of the tail come behind those of the base.
+    """
+
+    base: Part
+    tail: Part
+    is_hidden: Mask
+    _scores: "OrderedDict[Hashable, tuple[Floats, Bits]]" = field(default_factory=OrderedDict, repr=False)
+    _looks: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
+
+    @property
+    def table(self) -> str:
+        """The table's name."""
+        return self.base.table
+
+    @cached_property
+    def height(self) -> int:
+        """Number of rows that are there."""
+        return self.base.height - int(self.is_hidden.sum()) + self.tail.height
+
+    @cached_property
+    def texts(self) -> dict[str, TextIndex]:
+        """Full text over both parts: a term is as rare as it is in the whole table."""
+        return {
+            name: index.joined(self.tail.texts[name], self.is_hidden)
+            for name, index in self.base.texts.items()
+        }
+
+    def with_rows(
+        self, rows: pl.DataFrame, vectors: Floats | None = None, *, removed: Iterable[str] = ()
+    ) -> "IndexedTable":
+        """The table after whole rows came in the place of those with their keys, or keys went.
+
+        `vectors` has one for each row, zeros for none.
+        """
+        key = KEYS[self.table]
+        new = {*rows[key], *removed}
+        is_hidden = self.is_hidden.copy()
+        is_hidden[self.base.places_of(new)] = True
+        stays = np.ones(self.tail.height, bool)
+        stays[self.tail.places_of(new)] = False
+        types = self.tail.frame.schema
+        frame = pl.concat([self.tail.frame.filter(stays), rows.select(types.names()).cast(types)])
+        order = frame[key].arg_sort()
+        whole = None
+        if self.tail.vectors is not None and vectors is not None:
+            whole = np.concatenate([self.tail.vectors.whole[stays], vectors])[order.to_numpy()]
+        tail = part_of(self.table, frame[order], whole, before=self.tail)
+        return IndexedTable(self.base, tail, is_hidden)
+
+    def vectors_of(self, keys: Iterable[str]) -> tuple[list[str], Floats]:
+        """The keys that are there, and their vectors, (keys, dims), zeros for none."""
+        places = self._there(KEYS[self.table], keys)
+        base, tail = self._parted(places)
+        assert self.base.vectors is not None
+        assert self.tail.vectors is not None
+        found = np.concatenate([self.base.vectors.whole[base], self.tail.vectors.whole[tail]])
+        return self._keys(places), found.astype(np.float32)
+
+    def without_vector(self, embedder_id: str) -> list[str]:
+        """Keys of the rows with a text that have no vector of this embedder."""
+        base = self.base.lacks_vector(embedder_id) & ~self.is_hidden
+        lacks = np.concatenate([base, self.tail.lacks_vector(embedder_id)])
+        return self._keys(np.flatnonzero(lacks)) if lacks.any() else []
+
+    def rows(self, columns: Sequence[str], where: Expr | None) -> pl.DataFrame:
+        """The named columns of the rows that a condition holds for, in no particular order."""
+        base, tail = self._parted(self._places(where))
+        found = self.base.frame.select(columns)[base]
+        return found if not tail.size else pl.concat([found, self.tail.frame.select(columns)[tail]])
+
+    def take(self, places: Places, columns: Sequence[str]) -> list[Row]:
+        """Rows at these places, by column name."""
+        base, tail = self._parted(places)
+        order = np.argsort(np.argsort(places >= self.base.height, kind="stable"), kind="stable").tolist()
+        rows: list[Row] = [{} for _ in order]
+        # by column: a row at a time, `dict(zip(...))` takes twice as long for a thousand rows of twelve columns
+        for name in columns:
+            values = [*self.base.values(name, base), *self.tail.values(name, tail)]
+            for row, place in zip(rows, order, strict=True):
+                row[name] = values[place]
+        return rows
+
+    def places(self, where: Expr | None) -> Places:
+        """Places of the rows that a condition holds for, in the order of their keys."""
+        places = self._places(where)
+        if not places.size or places[-1] < self.base.height:
+            return places
+        keys = self._keys(places)
+        return places[sorted(range(len(keys)), key=keys.__getitem__)]
+
+    def first(self, by: str, k: int, where: Expr | None) -> Places:
+        """Places of the first `k` rows that a condition holds for: highest `by` first, ties by key."""
+        base, tail = self._split(self.mask(where))
+        return self._merged(self.base.first(by, k, base), self.tail.first(by, k, tail), k)
+
+    def search(
+        self,
+        words: str,
+        vector: Floats | None,
+        k: int,
+        where: Expr | None,
+        *,
+        fields: Sequence[str] = (),
+        also: Sequence[str] = (),
+        parts: Sequence[Expr] = (),
+    ) -> Searched:
+        """The union of the best rows by text, by vector and by key, as `SearchQuery` says."""
+        names = [*(fields or MATCHED.get(self.table, ()))] if words.strip() else []
+        mask = self.mask(where)
+        masks = [mask & self.mask(one) for one in parts] or [mask]
+        scores, held = self._scored(names, words)
+        found = [self._best(scores, part & (scores > 0), k) for part in masks if names]
+        has_vector = vector is not None and self.base.vectors is not None
+        if vector is not None and has_vector:
+            found += [self._nearest(vector, k, part) for part in masks]
+        if also:
+            named = self._there(KEYS[self.table], also)
+            found.append(named[mask[named]])
+        places = np.array(list(dict.fromkeys(np.concatenate(found).tolist())) if found else [], np.intp)
+        similarities = np.zeros(places.size, np.float32)
+        if vector is not None and has_vector:
+            similarities = self._cosines(vector, places)
+        return Searched(places, scores[places], similarities, held[places])
+
+    def mask(self, where: Expr | None) -> Mask:
+        """Return whether a row is there and a condition holds, for every place."""
+        return np.concatenate([self.base.mask(where) & ~self.is_hidden, self.tail.mask(where)])
+
+    # -- inside
+
+    def _split(self, of_all: Any) -> tuple[Any, Any]:
+        """The values of the base and of the tail."""
+        return of_all[: self.base.height], of_all[self.base.height :]
+
+    def _parted(self, places: Places) -> tuple[Places, Places]:
+        """Places within the base, and within the tail."""
+        is_behind = places >= self.base.height
+        return places[~is_behind], places[is_behind] - self.base.height
+
+    def _places(self, where: Expr | None) -> Places:
+        base, tail = self.base.places(where), self.tail.places(where)
+        return np.concatenate([base[~self.is_hidden[base]], tail + self.base.height])
+
+    def _there(self, column: str, values: Iterable[str]) -> Places:
+        return self._places(IsIn(column, tuple(values)))
+
+    def _keys(self, places: Places) -> list[str]:
+        key = KEYS[self.table]
+        return [row[key] for row in self.take(places, [key])]
+
+    def _merged(self, base: tuple[Places, Floats], tail: tuple[Places, Floats], k: int) -> Places:
+        """The `k` best places of two lists, best first, ties by key."""
+        if not tail[0].size:
+            return base[0]
+        places = np.concatenate([base[0], tail[0] + self.base.height])
+        values, keys = [*base[1].tolist(), *tail[1].tolist()], self._keys(places)
+        return places[sorted(range(len(keys)), key=lambda at: (-values[at], keys[at]))[:k]]
+
+    def _best(self, values: Floats, wanted: Mask, k: int) -> Places:
+        parts = zip(self._split(values), self._split(wanted), strict=True)
+        base, tail = (best(of_part, mask, k) for of_part, mask in parts)
+        return self._merged(base, tail, k)
+
+    def _nearest(self, vector: Floats, k: int, wanted: Mask) -> Places:
+        assert self.base.vectors is not None
+        assert self.tail.vectors is not None
+        look = _kept(self._looks, vector.tobytes(), MOST_SCORES, lambda: self._look(vector))
+        of_base, of_tail = self._split(look)
+        base, tail = self._split(wanted)
+        return self._merged(
+            self.base.vectors.nearest(vector, of_base, k, base),
+            self.tail.vectors.nearest(vector, of_tail, k, tail),
+            k,
+        )
+
+    def _look(self, vector: Floats) -> Floats:
+        parts = [part.vectors for part in (self.base, self.tail)]
+        return np.concatenate([vectors.first_look(vector) for vectors in parts if vectors is not None])
+
+    def _cosines(self, vector: Floats, places: Places) -> Floats:
+        found = np.zeros(places.size, np.float32)
+        is_behind = places >= self.base.height
+        for part, mask, within in zip(
+            (self.base, self.tail), (~is_behind, is_behind), self._parted(places), strict=True
+        ):
+            assert part.vectors is not None
+            found[mask] = part.vectors.cosines(vector, within)
+        return found
+
+    def _scored(self, names: Sequence[str], words: str) -> tuple[Floats, Bits]:
+        """BM25 of every row by the best of some fields, and the terms that any of them has."""
+        height = self.base.height + self.tail.height
+        if not names:
+            return np.zeros(height, np.float32), np.zeros(height, np.int64)
+
+        def score() -> tuple[Floats, Bits]:
+            parts = [self.texts[name].scores_and_held(words) for name in names]
+            scores = np.maximum.reduce([part[0] for part in parts])
+            return scores, np.bitwise_or.reduce([part[1] for part in parts])
+
+        return _kept(self._scores, (*names, words), MOST_SCORES, score)
+
+
+def indexed(base: Part, none: pl.DataFrame) -> IndexedTable:
+    """A table of this base, to which nothing came yet; `none` has no rows, and the columns of those that may come."""
+    whole = None if base.vectors is None else np.zeros((0, base.vectors.whole.shape[1]), np.float32)
+    return IndexedTable(base, part_of(base.table, none, whole), np.zeros(base.height, bool))
+
+
+def part_of(
+    table: str,
+    rows: pl.DataFrame,
+    vectors: Floats | MemoryVectors | None,
+    *,
+    before: Part | None = None,
+) -> Part:
+    """Rows as stored, in the order of their keys, as a part; `vectors` has one a row, zeros for none.
+
+    What `before`, an earlier part of the same table, has of the full text is used again.
     """
     key = KEYS[table]
     texts, hashes = {}, {}
@@ -315,9 +423,9 @@ def read_table(
         text = _text_of(rows, name)
         hashes[name] = text.hash()
         texts[name] = _index(name, rows[key], text, hashes[name], before)
-    if table == "passages":
-        rows = rows.drop("content")  # the terms are all that is asked of it
-    return MemoryTable(table, version, rows, texts, hashes, vectors)
+    if vectors is not None and not isinstance(vectors, MemoryVectors):
+        vectors = memory_vectors(vectors, vector_hashes(table, rows))
+    return Part(table, rows, texts, hashes, vectors)
 
 
 def vector_hashes(table: str, rows: pl.DataFrame) -> pl.Series:
@@ -330,55 +438,7 @@ def _text_of(rows: pl.DataFrame, name: str) -> pl.Series:
     return rows[name].list.join(" ") if rows.schema[name].is_nested() else rows[name]
 
 
-def _with_rows(frame: pl.DataFrame, rows: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """A frame with rows at some places; places from its height on are behind it, in their order."""
-    parts, begin = [], 0
-    for number in np.argsort(places).tolist():
-        place = int(places[number])
-        parts += [frame[begin:place], rows[number : number + 1]]
-        begin = place + 1
-    made = pl.concat([part for part in (*parts, frame[begin:]) if part.height])
-    return made.rechunk() if made.n_chunks() > MOST_CHUNKS else made
-
-
-def _list_with(before: list[Any], places: Places, values: list[Any]) -> list[Any]:
-    """A list with values at some places; places from its length on are behind it, in their order."""
-    made = list(before)
-    for place, value in sorted(zip(places.tolist(), values, strict=True), key=itemgetter(0)):
-        made[place : place + 1] = [value]
-    return made
-
-
-def _found_at(
-    found: dict[str, list[int]], places: Places, before: pl.Series, after: pl.Series
-) -> dict[str, list[int]]:
-    """The places of each value after the rows at some places got others."""
-    made = dict(found)
-    for place, value in zip(places.tolist(), after, strict=True):
-        was = before[place] if place < len(before) else None
-        if was != value:
-            if was is not None:
-                made[was] = [one for one in made[was] if one != place]
-            if value is not None:
-                made[value] = sorted([*made.get(value, ()), place])
-    return made
-
-
-def _ranks(keys: pl.Series, ranks: Places | None, new: pl.Series) -> Places | None:
-    """The place of each row in the order of the keys, after new ones came behind the others."""
-    if new.is_empty():
-        return ranks
-    known = np.arange(len(keys)) if ranks is None else ranks
-    order = new.arg_sort().to_numpy()
-    lower = np.array([int((keys < new[int(place)]).sum()) for place in order], np.intp)
-    of_new = np.empty(len(new), np.intp)
-    of_new[order] = lower + np.arange(len(new))
-    return np.concatenate([known + np.searchsorted(lower, known, side="right"), of_new])
-
-
-def _index(
-    name: str, keys: pl.Series, text: pl.Series, hashes: pl.Series, before: MemoryTable | None
-) -> TextIndex:
+def _index(name: str, keys: pl.Series, text: pl.Series, hashes: pl.Series, before: Part | None) -> TextIndex:
     new = pl.DataFrame({"key": keys, "hash": hashes}).with_row_index("row")
     if before is None:
         index, kept = TextIndex((), 0), pl.Series(dtype=pl.Int32)

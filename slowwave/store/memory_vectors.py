@@ -14,8 +14,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from slowwave.store.layout import EMBEDDER_OF, StoreMeta
-
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -52,44 +50,23 @@ class MemoryVectors:
             return _products(self.whole, unit)
         return _products(self.sketches, _products(self.axes.T, unit))
 
-    def nearest(
-        self, vector: Floats, first_look: Floats, k: int, mask: Mask, ranks: Places | None = None
-    ) -> tuple[Places, Floats]:
-        """Places and cosine (-1..1) of the `k` nearest rows of a mask, best first, ties as `best` breaks them."""
+    def nearest(self, vector: Floats, first_look: Floats, k: int, mask: Mask) -> tuple[Places, Floats]:
+        """Places and cosine (-1..1) of the `k` nearest rows of a mask, best first, ties by place."""
         wanted = mask & self.is_there
         if self.sketches is None:
-            return best(first_look, wanted, k, ranks)
+            return best(first_look, wanted, k)
         likely, _ = best(first_look, wanted, max(COMPARED_WHOLE, COMPARED_FOR_EACH * k))
         likely.sort()
-        unit = _unit(vector)
-        among = None if ranks is None else ranks[likely]
-        places, values = best(_products(self.whole[likely], unit), np.ones(likely.size, bool), k, among)
+        places, values = best(_products(self.whole[likely], _unit(vector)), np.ones(likely.size, bool), k)
         return likely[places], values
 
     def cosines(self, vector: Floats, places: Places) -> Floats:
         """Cosine of a vector with some rows, exact; 0 for rows without one."""
         return _products(self.whole[places], _unit(vector))
 
-    def with_rows(
-        self, places: Places, vectors: Floats, hashes: pl.Series, *, height: int
-    ) -> "MemoryVectors":
-        """The vectors of a table of `height` rows after those at some places changed; zeros are none.
-
-        Places from the number of rows on are new.
-        """
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        unit = (vectors / np.where(lengths == 0, 1.0, lengths)).astype(np.float32)
-        is_there = with_values(self.is_there, places, lengths[:, 0] > 0, height)
-        of_rows = hashes_with(self.hashes, places, hashes, height)
-        whole = with_values(self.whole, places, unit, height)
-        if self.sketches is None or self.axes is None:
-            return MemoryVectors(whole, is_there, of_rows)
-        sketches = with_values(self.sketches, places, unit @ self.axes, height)
-        return MemoryVectors(whole, is_there, of_rows, self.axes, sketches)
-
 
 def memory_vectors(
-    vectors: NDArray[np.float32], hashes: pl.Series, *, exact_rows: int, axes: Floats | None
+    vectors: Floats, hashes: pl.Series, *, exact_rows: int | None = None, axes: Floats | None = None
 ) -> MemoryVectors:
     """Vectors of a table, as stored; zero rows have none. From `exact_rows` on with a sketch, along `axes` if given."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -97,45 +74,22 @@ def memory_vectors(
     lengths[lengths == 0] = 1.0
     unit = (vectors / lengths).astype(np.float32)
     dims = unit.shape[1]
-    if len(unit) < exact_rows or dims <= LEAST_SKETCH:
+    if exact_rows is None or len(unit) < exact_rows or dims <= LEAST_SKETCH:
         return MemoryVectors(unit, is_there, hashes)
     if axes is None:
         axes = _axes(unit[is_there], max(dims // SKETCH_PART, LEAST_SKETCH))
     return MemoryVectors(unit.astype(np.float16), is_there, hashes, axes, unit @ axes)
 
 
-def stored_vectors(rows: pl.DataFrame, meta: StoreMeta) -> Floats:
-    """The vectors of rows as stored, (rows, dims), zero where one has none of this store's embedder."""
-    vectors = np.zeros((rows.height, meta.dims), np.float32)
-    is_ours = pl.col(EMBEDDER_OF["vector"]) == meta.embedder_id
-    has_one = rows.select(is_ours & pl.col("vector").is_not_null()).to_series()
-    if has_one.any():
-        vectors[has_one.to_numpy()] = rows["vector"].filter(has_one).to_numpy()
-    return vectors
-
-
-def best(values: Floats, wanted: Mask, k: int, ranks: Places | None = None) -> tuple[Places, Floats]:
-    """Places and values of the `k` highest values of a mask, best first, ties by rank, else by place."""
+def best(values: NDArray[Any], wanted: Mask, k: int) -> tuple[Places, NDArray[Any]]:
+    """Places and values of the `k` highest values of a mask, best first, ties by place."""
     found = np.flatnonzero(wanted)
     scores = values[found]
     if found.size > k:
         least = np.partition(scores, found.size - k)[found.size - k]
         found, scores = found[scores >= least], scores[scores >= least]
-    order = np.lexsort((found if ranks is None else ranks[found], -scores))[:k]
+    order = np.argsort(-scores, kind="stable")[:k]
     return found[order], scores[order]
-
-
-def hashes_with(hashes: pl.Series, places: Places, new: pl.Series, height: int) -> pl.Series:
-    """A copy of the hashes of `height` rows, at some places with others."""
-    return pl.Series(hashes.name, with_values(hashes.to_numpy(), places, new.to_numpy(), height))
-
-
-def with_values(array: NDArray[Any], places: Places, values: NDArray[Any], height: int) -> NDArray[Any]:
-    """A copy of an array of `height` rows, at some places with other values."""
-    changed = np.zeros((height, *array.shape[1:]), array.dtype)
-    changed[: len(array)] = array
-    changed[places] = values
-    return changed
 
 
 def _products(rows: NDArray[np.float32] | NDArray[np.float16], vector: Floats) -> Floats:

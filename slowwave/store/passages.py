@@ -6,11 +6,19 @@ begins a passage) and `wide` (the extractor's windows of about 500 tokens) toget
 of them (`benchmarks/retrieval_quality.py` prints what each adds).
 """
 
+from collections.abc import Mapping
+from functools import reduce
+from operator import and_
+from typing import Any
+
 import polars as pl
 
 from slowwave.ingest.chunk import chunk_turns
+from slowwave.journal.changes import TableChange
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER, frame_schema
+from slowwave.store.conditions import Expr, col, lit
+from slowwave.store.stored import Rows
 
 NEAR_TURNS = 4
 """Messages of a near passage."""
@@ -27,10 +35,59 @@ LONGEST = 1_000_000
 A journal of before there was such a bound may hold messages of any length.
 """
 
+LONG_SESSION_TURNS, LONG_SESSIONS = 10_000, 8
+"""A session of more turns is not read whole when it grows; at most so many of them, each in a read of its own."""
+
 _SESSION = ["session_id", *OWNER]
 
 IN_ORDER = ["turn_id", "turn_index", "event_time", *_SESSION]
 """Columns of turns that tell their places."""
+
+
+def changed_passages(store: Rows, changes: Mapping[str, TableChange]) -> pl.DataFrame:
+    """Passages of the turns and chunks that came: work in proportion to them and to short sessions."""
+    new = {name: changes[name].births for name in ("turns", "chunks") if name in changes}
+    if not new:
+        return pl.DataFrame(schema=frame_schema("passages"))
+    none = pl.Series(dtype=pl.String)
+    changed = new["turns"]["turn_id"] if "turns" in new else none
+    named = new["chunks"]["turn_ids"].explode() if "chunks" in new else none
+    order = _order(store, new["turns"]) if "turns" in new else _order_of_sessions(store, none)
+    places = near_places(order, changed=changed)
+    turns = store.by_key("turns", pl.concat([changed, named, places["turn_id"]]).drop_nulls().unique())
+    parts = [
+        turn_passages(turns.filter(pl.col("turn_id").is_in(changed.implode()))),
+        near_passages(turns, places),
+    ]
+    if "chunks" in new:
+        parts.append(wide_passages(new["chunks"], turns))
+    return pl.concat(parts)
+
+
+def _order(store: Rows, born: pl.DataFrame) -> pl.DataFrame:
+    """The order of the turns around new ones, as `near_places` takes it: of a long session only its end."""
+    firsts = born.group_by("session_id", *OWNER).agg(pl.col("turn_index").min()).sort("turn_index")
+    long = firsts.filter(pl.col("turn_index") >= LONG_SESSION_TURNS).head(LONG_SESSIONS)
+    ends = [_order_of_end(store, first) for first in long.to_dicts()]
+    done = [first for first, end in zip(long["session_id"], ends, strict=True) if end is not None]
+    sessions = firsts.filter(~pl.col("session_id").is_in(done))["session_id"].unique()
+    return pl.concat([_order_of_sessions(store, sessions), *(end for end in ends if end is not None)])
+
+
+def _order_of_sessions(store: Rows, session_ids: pl.Series) -> pl.DataFrame:
+    return store.having("turns", "session_id", session_ids, IN_ORDER).with_columns(before=pl.lit(0, pl.Int64))
+
+
+def _order_of_end(store: Rows, first: dict[str, Any]) -> pl.DataFrame | None:
+    """The turns of one session from `NEAR_TURNS` before its first new one on; null where its numbers have gaps."""
+    begin = int(first["turn_index"]) - NEAR_TURNS
+    named: list[Expr] = [col(name) == lit(first[name]) for name in ("session_id", *OWNER)]
+    of_session = reduce(and_, named)
+    end = store.rows("turns", IN_ORDER, of_session & (col("turn_index") >= lit(begin)))
+    if (end["turn_index"] < first["turn_index"]).sum() < NEAR_TURNS:
+        return None
+    before = store.rows("turns", ["turn_index"], of_session & (col("turn_index") < lit(begin)))
+    return end.with_columns(before=pl.lit(before.height, pl.Int64))
 
 
 def turn_passages(turns: pl.DataFrame) -> pl.DataFrame:

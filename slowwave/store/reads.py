@@ -28,7 +28,7 @@ from slowwave.schemas.tables import KEYS
 from slowwave.store.conditions import Expr, col, on_disk
 from slowwave.store.damage import reading
 from slowwave.store.layout import MATCHED, arrow_schema, full_text_query
-from slowwave.store.memory_tables import MemoryTable, Row
+from slowwave.store.memory_tables import IndexedTable, Row
 
 Answer = TypeVar("Answer")
 
@@ -88,7 +88,7 @@ class FirstQuery:
 Query = SearchQuery | RowsQuery | FirstQuery
 
 
-def rows_in_memory(copy: MemoryTable, wanted: Query) -> list[Row]:
+def rows_in_memory(copy: IndexedTable, wanted: Query) -> list[Row]:
     """The answer of a table in memory."""
     if isinstance(wanted, RowsQuery):
         return copy.take(copy.places(wanted.where), wanted.columns)
@@ -97,7 +97,7 @@ def rows_in_memory(copy: MemoryTable, wanted: Query) -> list[Row]:
     return _searched(copy, wanted)
 
 
-def _searched(copy: MemoryTable, wanted: SearchQuery) -> list[Row]:
+def _searched(copy: IndexedTable, wanted: SearchQuery) -> list[Row]:
     """The union that a search asks of a table in memory."""
     found = copy.search(
         wanted.words,
@@ -243,13 +243,15 @@ class Queries:
             raw, name, value = "_distance", "similarity", 1.0 - pl.col("_distance").cast(pl.Float64)
         if wanted.where is not None:
             query = query.where(on_disk(wanted.where))
-        found = frame_of(await query.limit(wanted.k).select([key, *wanted.columns, raw]).to_arrow())
+        found = frame_of(
+            await query.limit(wanted.k).select([*dict.fromkeys((key, *wanted.columns)), raw]).to_arrow()
+        )
         return found.with_columns(value.alias(name)).drop(raw).sort(name, key, descending=[True, False])
 
 
 def _lists(wanted: SearchQuery, key: str, fields: Sequence[str]) -> list[Query]:
     """The lists whose union a search asks, each by words or by vector alone."""
-    columns = tuple(dict.fromkeys((*wanted.columns, *fields)))
+    columns = tuple(dict.fromkeys((key, *wanted.columns, *fields)))
     lists: list[Query] = []
     for part in wanted.parts or (None,):
         where = wanted.where if part is None else part if wanted.where is None else wanted.where & part
@@ -261,7 +263,7 @@ def _lists(wanted: SearchQuery, key: str, fields: Sequence[str]) -> list[Query]:
     if wanted.also:
         named = col(key).isin(wanted.also)
         where = named if wanted.where is None else wanted.where & named
-        lists.append(RowsQuery(wanted.table, (key, *columns), where))
+        lists.append(RowsQuery(wanted.table, columns, where))
     return lists
 
 

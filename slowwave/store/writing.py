@@ -2,14 +2,10 @@
 
 import json
 import shutil
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
-from functools import reduce
-from operator import and_
-from typing import Any, cast
+from typing import cast
 
 import pandera.errors
 import polars as pl
@@ -18,11 +14,12 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from slowwave.errors import ContractError
 from slowwave.journal.changes import TableChange, overlay
-from slowwave.schemas.tables import KEYS, OWNER, TABLES, VECTOR_TEXT, frame_schema
-from slowwave.store.chain_columns import heads_of, with_derived
+from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
+from slowwave.store.chain_columns import with_chains
 from slowwave.store.checking import assert_rows
-from slowwave.store.conditions import Expr, col, lit, on_disk
+from slowwave.store.conditions import col, on_disk
 from slowwave.store.damage import writing
+from slowwave.store.index import Embed
 from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
@@ -37,16 +34,8 @@ from slowwave.store.layout import (
     marked_schema,
     pointed_at,
 )
-from slowwave.store.passages import (
-    IN_ORDER,
-    NEAR_TURNS,
-    near_passages,
-    near_places,
-    turn_passages,
-    wide_passages,
-)
-from slowwave.store.reading import VECTOR_INDEX_ROWS, StoreReader
-from slowwave.store.reads import no_rows
+from slowwave.store.passages import changed_passages
+from slowwave.store.reading import MOST_EMBEDDED, VECTOR_INDEX_ROWS, StoreReader
 from slowwave.whole_file import write_whole
 
 LARGE_ROWS = 20_000
@@ -54,9 +43,6 @@ LARGE_ROWS = 20_000
 
 STALE_SHARE = 0.02
 """Rows outside the indices of a large table: 4,000 of 200,000 cost a search 2 ms."""
-
-MOST_EMBEDDED = 64
-"""Texts that are embedded before they are written; more of them are written first, and a kill loses little."""
 
 MOST_FRAGMENTS = 200
 
@@ -66,13 +52,6 @@ FEW_FRAGMENTS = 8
 INDEXED_ROWS = 2_000
 """Rows from which an index of a column is read faster than the column."""
 
-LONG_SESSION_TURNS, LONG_SESSIONS = 10_000, 8
-"""A session of more turns is not read whole when it grows; at most so many of them, each in a read of its own."""
-
-
-Embed = Callable[[Sequence[str]], list[list[float] | None]]
-"""The vectors of texts; null for those that have none yet."""
-
 
 class Store(StoreReader):
     """A generation that is also written."""
@@ -81,11 +60,11 @@ class Store(StoreReader):
         """Create every table, empty. A generation without all of them is not made current."""
         with writing(self.root):
             for table in (*TABLES, APPLIED):
-                self._db.create_table(table, schema=marked_schema(table, self.meta))
+                self.stored.db.create_table(table, schema=marked_schema(table, self.meta))
 
     def name_space(self, embedder_id: str) -> None:
         """Say which embedder and fit this generation's vectors are of, before it has any."""
-        self.meta = replace(self.meta, embedder_id=embedder_id)
+        self.meta = self.stored.meta = replace(self.meta, embedder_id=embedder_id)
         write_whole(self.root / self.name / META_FILE, json.dumps(asdict(self.meta)))
         self._stamp = self._stamp_now()
 
@@ -95,7 +74,7 @@ class Store(StoreReader):
         The columns are made anew, empty: no row is read or written, and the old vectors go with the next compaction.
         """
         for table in VECTOR_TEXT:
-            handle, before = self._table(table), int(self._table(table).version)
+            handle, before = self.stored.table(table), int(self.stored.table(table).version)
             shape = arrow_schema(table, self.meta.dims)
             columns = [name for name in shape.names if name in {*EMBEDDER_OF, *EMBEDDER_OF.values()}]
             for index in handle.list_indices():
@@ -104,7 +83,7 @@ class Store(StoreReader):
             handle.drop_columns(columns)
             for name in columns:  # one by one, in their order
                 handle.add_columns(shape.field(name) if name in EMBEDDER_OF else {name: "''"})
-            self._cache.wrote(table, before)
+            self.stored.wrote(table, before)
 
     def make_current(self) -> None:
         """Switch readers to this generation and remove generations before the last one."""
@@ -128,15 +107,6 @@ class Store(StoreReader):
         """Remove a generation that did not become current."""
         shutil.rmtree(self.root / self.name, ignore_errors=True)
 
-    @contextmanager
-    def exactly(self) -> Iterator[None]:
-        """Let this thread, which holds the writer lock, see its own rows and all others exactly as they are."""
-        self._cache.writing_thread = threading.get_ident()
-        try:
-            yield
-        finally:
-            self._cache.writing_thread = 0
-
     def apply(self, changes: dict[str, TableChange], *, embed: Embed | None = None) -> dict[str, int]:
         """Write collapsed changes; return the rows written or removed by table. Applying twice changes nothing.
 
@@ -151,8 +121,10 @@ class Store(StoreReader):
         with writing(self.root):
             for table, change in changes.items():
                 done[table] = self._apply_table(change, embed)
-            self._write_passages(changes)
+            self._upsert("passages", changed_passages(self.stored, changes))
             self.ensure_text_indices([*changes, "passages"])
+        if self._index is not None:
+            self._index.look()
         return done
 
     def mark_applied(self, segment_ids: Sequence[str]) -> None:
@@ -160,31 +132,7 @@ class Store(StoreReader):
         if not segment_ids:
             return
         with writing(self.root):
-            self._table(APPLIED).add(pa.table({"segment_id": pa.array(list(segment_ids), pa.utf8())}))
-        with self._cache.waiting.lock:
-            self._cache.waiting.drop(segment_ids)
-
-    def show(self, segment_id: str, changes: dict[str, TableChange], embed: Embed | None) -> bool:
-        """Let questions find the new rows of a committed segment before `apply` writes them.
-
-        Only rows that nothing can stand in the way of, in tables that are in memory: else it returns False.
-        """
-        if any(
-            change.births.height < change.rows.height or len(change.removed) for change in changes.values()
-        ):
-            return False
-        rows = {table: change.births for table, change in changes.items()}
-        for table in {*rows} & {*VECTOR_TEXT}:
-            bare = self._with_known_vectors(table, rows[table], no_rows(table, self.meta.dims))
-            bare = with_derived(bare, {}) if table == "cells" else bare
-            rows[table] = bare if embed is None else self._embedded(table, bare, embed)
-        if "turns" in rows:
-            rows["passages"] = turn_passages(rows["turns"])
-        return self._cache.show(segment_id, rows)
-
-    def show_as(self, other: "Store") -> None:
-        """Go on showing what another generation showed before it was written."""
-        self._cache.waiting = other._cache.waiting
+            self.stored.table(APPLIED).add(pa.table({"segment_id": pa.array(list(segment_ids), pa.utf8())}))
 
     def put_vectors(self, table: str, frame: pl.DataFrame, *, column: str = "vector") -> None:
         """Store vectors for known rows: `frame` holds the key and `column` (list or array of float, dims wide)."""
@@ -192,7 +140,7 @@ class Store(StoreReader):
             return
         key = KEYS[table]
         names = self._all_columns(table)
-        known = self.by_key(table, frame[key], names)
+        known = self.stored.by_key(table, frame[key], names)
         fresh = frame.select(key, pl.col(column).cast(pl.Array(pl.Float32, self.meta.dims)))
         full = known.drop(column).join(fresh, on=key, how="inner", maintain_order="left")
         named = {EMBEDDER_OF[column]: pl.lit(self.meta.embedder_id)}
@@ -202,9 +150,9 @@ class Store(StoreReader):
         """Make the full-text indices of tables that have rows and no index yet."""
         config = FTS(stem=True, remove_stop_words=False, ascii_folding=True, with_position=False)
         for table in set(tables) & set(TEXT_INDEX):
-            if not self._has_text_index(table) and self._table(table).count_rows() > 0:
+            if not self._has_text_index(table) and self.stored.table(table).count_rows() > 0:
                 for column in TEXT_INDEX[table]:
-                    self._table(table).create_index(column, config=config)
+                    self.stored.table(table).create_index(column, config=config)
 
     def optimize(
         self, *, keep_versions: timedelta, vector_index_rows: int = VECTOR_INDEX_ROWS
@@ -215,7 +163,7 @@ class Store(StoreReader):
         """
         report = []
         for table in (*TABLES, APPLIED):
-            handle = self._table(table)
+            handle = self.stored.table(table)
             rows, before = handle.count_rows(), int(handle.version)
             is_large = table in VECTOR_TEXT and rows >= vector_index_rows
             if is_large and not any("vector" in index.columns for index in handle.list_indices()):
@@ -227,7 +175,7 @@ class Store(StoreReader):
             if self._has_grown(table, rows, most_fragments=few):
                 handle.optimize(cleanup_older_than=keep_versions)
             if table in TABLES:
-                self._cache.wrote(table, before)
+                self.stored.wrote(table, before)
             report.append({"table": table, "rows": rows})
         return pl.DataFrame(report, schema={"table": pl.String, "rows": pl.Int64})
 
@@ -237,12 +185,12 @@ class Store(StoreReader):
         LanceDB writes a full-text index anew each time, and a search scans what is not in it: in a large table a
         night's few rows wait until they are `STALE_SHARE` of it, so that the work follows what is new.
         """
-        rows = self._table(table).count_rows()
+        rows = self.stored.table(table).count_rows()
         if rows < LARGE_ROWS or self._has_grown(table, rows, most_fragments=MOST_FRAGMENTS):
             self.index_new_rows(table)
 
     def _has_grown(self, table: str, rows: int, *, most_fragments: int) -> bool:
-        handle = self._table(table)
+        handle = self.stored.table(table)
         sizes = cast("dict[str, dict[str, int]]", handle.stats())  # a dict, whatever its annotation says
         if sizes["fragment_stats"]["num_fragments"] > most_fragments:
             return True
@@ -251,28 +199,33 @@ class Store(StoreReader):
 
     def index_new_rows(self, table: str) -> None:
         """Take new and changed rows into the table's indices: before many searches, since each scans the rest."""
-        before = int(self._table(table).version)
-        self._table(table).optimize()
-        self._cache.wrote(table, before)
+        before = int(self.stored.table(table).version)
+        self.stored.table(table).optimize()
+        self.stored.wrote(table, before)
 
     # -- inside
 
     def _apply_table(self, change: TableChange, embed: Embed | None) -> int:
         table, key = change.table, KEYS[change.table]
-        gone = self.by_key(table, change.removed, self._all_columns(table)) if len(change.removed) else None
+        gone = (
+            self.stored.by_key(table, change.removed, self._all_columns(table))
+            if len(change.removed)
+            else None
+        )
         if gone is not None:
             if table == "cells":  # first: cut off in between, nothing would tell that members had left
                 self._forget_centroids(gone["topic_id"])
-                self._upsert("cells", self._with_chains(gone.clear(), gone.clear(), gone))
-            before = int(self._table(table).version)
+                none = gone.clear()
+                self._upsert("cells", with_chains(self.stored, none, none, gone, none.columns))
+            before = int(self.stored.table(table).version)
             for start in range(0, gone.height, KEYS_A_READ):
-                self._table(table).delete(
+                self.stored.table(table).delete(
                     on_disk(col(key).isin(gone[key][start : start + KEYS_A_READ].to_list()))
                 )
-            self._cache.wrote(table, before, removed=gone[key])
+            self.stored.wrote(table, before, removed=gone[key])
         if change.rows.is_empty():
             return len(change.removed)
-        known = self.by_key(table, change.rows[key], self._all_columns(table))
+        known = self.stored.by_key(table, change.rows[key], self._all_columns(table))
         rows = overlay(change, known.select(frame_schema(table).names()))
         self._check(table, rows)
         if table in VECTOR_TEXT:
@@ -280,54 +233,9 @@ class Store(StoreReader):
             rows = self._embedded(table, rows, embed) if embed is not None else rows
         if table == "cells":
             self._forget_centroids(left_and_joined(known, rows))
-            rows = self._with_chains(rows, known)
+            rows = with_chains(self.stored, rows, known, known.clear(), rows.columns)
         self._upsert(table, rows, are_new=known.is_empty() and rows.height == change.rows.height)
         return change.rows.height + len(change.removed)
-
-    def _write_passages(self, changes: dict[str, TableChange]) -> None:
-        """Full text of the turns and chunks that came: work in proportion to them and to short sessions."""
-        none = pl.Series(dtype=pl.String)
-        new = {name: changes[name].births for name in ("turns", "chunks") if name in changes}
-        if not new:
-            return
-        changed = new["turns"]["turn_id"] if "turns" in new else none
-        named = new["chunks"]["turn_ids"].explode() if "chunks" in new else none
-        order = self._order(new["turns"]) if "turns" in new else self._order_of_sessions(none)
-        places = near_places(order, changed=changed)
-        wanted = pl.concat([changed, named, places["turn_id"]]).drop_nulls().unique()
-        turns = self.by_key("turns", wanted)
-        parts = [
-            turn_passages(turns.filter(pl.col("turn_id").is_in(changed.implode()))),
-            near_passages(turns, places),
-        ]
-        if "chunks" in new:
-            parts.append(wide_passages(new["chunks"], turns))
-        self._upsert("passages", pl.concat(parts))
-
-    def _order(self, born: pl.DataFrame) -> pl.DataFrame:
-        """The order of the turns around new ones, as `near_places` takes it: of a long session only its end."""
-        firsts = born.group_by("session_id", *OWNER).agg(pl.col("turn_index").min()).sort("turn_index")
-        long = firsts.filter(pl.col("turn_index") >= LONG_SESSION_TURNS).head(LONG_SESSIONS)
-        ends = [self._order_of_end(first) for first in long.to_dicts()]
-        done = [first for first, end in zip(long["session_id"], ends, strict=True) if end is not None]
-        sessions = firsts.filter(~pl.col("session_id").is_in(done))["session_id"].unique()
-        return pl.concat([self._order_of_sessions(sessions), *(end for end in ends if end is not None)])
-
-    def _order_of_sessions(self, session_ids: pl.Series) -> pl.DataFrame:
-        return self.having("turns", "session_id", session_ids, IN_ORDER).with_columns(
-            before=pl.lit(0, pl.Int64)
-        )
-
-    def _order_of_end(self, first: dict[str, Any]) -> pl.DataFrame | None:
-        """The turns of one session from `NEAR_TURNS` before its first new one on; null where its numbers have gaps."""
-        begin = int(first["turn_index"]) - NEAR_TURNS
-        named: list[Expr] = [col(name) == lit(first[name]) for name in ("session_id", *OWNER)]
-        of_session = reduce(and_, named)
-        end = self.rows_on_disk("turns", IN_ORDER, of_session & (col("turn_index") >= lit(begin)))
-        if (end["turn_index"] < first["turn_index"]).sum() < NEAR_TURNS:
-            return None
-        before = self.rows_on_disk("turns", ["turn_index"], of_session & (col("turn_index") < lit(begin)))
-        return end.with_columns(before=pl.lit(before.height, pl.Int64))
 
     def _with_known_vectors(self, table: str, rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         """Rows with the known vectors of unchanged texts; the others wait for a new one."""
@@ -357,42 +265,9 @@ class Store(StoreReader):
         named = fresh.with_columns(pl.lit(self.meta.embedder_id).alias(EMBEDDER_OF["vector"]))
         return rows.cast({"vector": made.dtype}).update(named, on=KEYS[table])
 
-    def _with_chains(
-        self, rows: pl.DataFrame, known: pl.DataFrame, gone: pl.DataFrame | None = None
-    ) -> pl.DataFrame:
-        """Rows of `cells` with their derived columns, and the rows of their chains whose end moves with them.
-
-        All rows of a chain have one head, so the chains that a change touches are found by it, old and new. They are
-        written together: cut off in between, nothing would tell that an end had moved.
-        """
-        removed = known.clear() if gone is None else gone
-        was = known.select("cell_id", was="superseded_by", known=pl.lit(value=True))
-        links = rows.select("cell_id", "superseded_by").join(was, on="cell_id", how="left")
-        is_moved = pl.col("known").is_null() | pl.col("superseded_by").ne_missing(pl.col("was"))
-        moved = links.filter(is_moved)
-        heads = dict(known.select("cell_id", "head_id").iter_rows())
-        if moved.is_empty() and removed.is_empty():
-            return with_derived(rows, heads)
-        left = known.join(moved, on="cell_id", how="semi")["head_id"]
-        joined = pl.concat([moved["superseded_by"], moved["was"]]).drop_nulls().unique()
-        targets = self.by_key("cells", joined, ["cell_id", "head_id"])["head_id"]
-        ends_gone = [removed["cell_id"], removed["head_id"]]
-        named = pl.concat([moved["cell_id"], left, joined, targets, *ends_gone]).drop_nulls().unique()
-        members = self.having("cells", "head_id", named, self._all_columns("cells"))
-        others = members.filter(
-            ~pl.col("cell_id").is_in(pl.concat([rows["cell_id"], removed["cell_id"]]).implode())
-        )
-        every = pl.concat(
-            [part.select("cell_id", "superseded_by") for part in (others, rows)], how="vertical_relaxed"
-        )
-        heads |= heads_of(every.iter_rows())
-        changed = with_derived(others, heads)
-        changed = changed.filter(changed["head_id"].ne_missing(others["head_id"]))
-        return pl.concat([with_derived(rows, heads), changed.cast(dict(rows.schema.items()))])
-
     def _forget_centroids(self, topic_ids: pl.Series) -> None:
         """Drop the centroids of topics whose members change, to be computed anew; an emptied topic has none."""
-        topics = self.by_key("topics", topic_ids.drop_nulls().unique(), self._all_columns("topics"))
+        topics = self.stored.by_key("topics", topic_ids.drop_nulls().unique(), self._all_columns("topics"))
         if topics.height:
             nothing = pl.lit(None, dtype=topics.schema["centroid"])
             gone = topics.with_columns(nothing.alias("centroid"), pl.lit("").alias(EMBEDDER_OF["centroid"]))
@@ -404,7 +279,7 @@ class Store(StoreReader):
             return
         shape = arrow_schema(table, self.meta.dims)
         data = rows.to_arrow().select(shape.names).cast(shape)
-        handle = self._table(table)
+        handle = self.stored.table(table)
         before = int(handle.version)
         with writing(self.root):  # a row without a vector yet is no error
             if are_new:
@@ -416,7 +291,7 @@ class Store(StoreReader):
                 )
                 result = merge.execute(data, on_bad_vectors="null")
                 written = result.num_inserted_rows + result.num_updated_rows
-        self._cache.wrote(table, before, rows=rows)
+        self.stored.wrote(table, before, rows=rows)
         if written != rows.height:
             raise ContractError(
                 f"the store wrote {written} of {rows.height} rows of {table}; run `slowwave run rebuild`"
@@ -433,7 +308,7 @@ class Store(StoreReader):
 
     def _index_columns(self, table: str) -> None:
         """Indices of the columns that searches filter and look up by; without them every query reads these whole."""
-        indexed = {name for index in self._table(table).list_indices() for name in index.columns}
+        indexed = {name for index in self.stored.table(table).list_indices() for name in index.columns}
         for columns, config in ((FILTER_INDEX, Bitmap()), (LOOKUP_INDEX, BTree())):
             for column in set(columns.get(table, ())) - indexed:
-                self._table(table).create_index(column, config=config)
+                self.stored.table(table).create_index(column, config=config)

@@ -124,14 +124,14 @@ def test_what_was_retired_can_be_said_again_on_the_same_day(memory, folder):
 
 
 @pytest.mark.processes
-def test_while_another_process_writes_it_is_recorded_and_the_next_writer_takes_it_in(memory, folder):
+def test_while_another_process_writes_it_is_found_at_once_and_the_next_writer_takes_it_in(memory, folder):
     known = memory.remember("The kiln is blue.", now=NOW)
     with another_writer(folder):
         waits = memory.remember("Invoices are due on Friday.", now=NOW)
-        assert not waits.is_searchable
-        assert waits.notes[0].startswith("recorded; it is found soon after")
+        assert (waits.is_searchable, waits.notes) == (True, ())
         assert memory.remember("Invoices are due on Friday.", now=NOW + DAY / 9).cell_id == waits.cell_id
-        assert [cell.cell_id for cell in memory.search("kiln invoices", now=NOW).cells] == [known.cell_id]
+        found = [cell.cell_id for cell in memory.search("kiln invoices", now=NOW).cells]
+        assert sorted(found) == sorted([known.cell_id, waits.cell_id])
     third = memory.remember("Mara prefers named exports.", now=NOW)
     assert third.is_searchable
     ids = [memory.search(word, now=NOW).cells[0].cell_id for word in ("kiln", "invoices", "Mara")]
@@ -152,11 +152,10 @@ def test_while_a_run_of_this_program_writes_the_store_is_left_alone(memory, fold
     memory.remember("The kiln is blue.", now=NOW)
     with rewriting(open_home(folder)):
         waits = memory.remember("Invoices are due on Friday.", now=NOW)
-        assert not waits.is_searchable
-        memory.close()  # beside the run it goes on waiting, and an answer says so
+        assert waits.is_searchable
+        memory.close()  # beside the run it goes on waiting
         assert store_of(str(folder)).count("cells") == 1
-        assert memory.cells(now=NOW).notes == [LAG]
-        assert LAG in memory.search("kiln", now=NOW).notes
+        assert (len(memory.cells(now=NOW).entries), memory.cells(now=NOW).notes) == (2, [])
     memory.close()
     assert store_of(str(folder)).count("cells") == 2
     found = memory.search("kiln invoices", now=NOW)
@@ -191,12 +190,14 @@ def test_a_process_that_stays_finds_a_statement_before_it_is_in_the_store(memory
         assert_frame_equal(frame, wanted[table])
 
 
-def test_what_a_killed_program_had_recorded_is_noted_and_added_by_the_next_one(memory, folder):
+def test_what_a_killed_program_had_recorded_is_found_by_the_next_one_or_noted(memory, folder, monkeypatch):
     memory.remember("The kiln is blue.", now=NOW)
     with rewriting(open_home(folder)):
         Memory(folder).remember("Invoices are due on Friday.", now=NOW)  # never closed
+    monkeypatch.setenv("SLOWWAVE_SEARCH__MEMORY_ROWS", "0")  # as a home that is too large for memory
     with Memory(folder, records_usage=False) as next_one:
         assert LAG in next_one.search("invoices", now=NOW).notes
+    monkeypatch.delenv("SLOWWAVE_SEARCH__MEMORY_ROWS")
     with Memory(folder, records_usage=False) as last:
         found = last.search("invoices", now=NOW)
         last.cite([cell.cell_id for cell in found.cells], now=NOW)

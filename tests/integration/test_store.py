@@ -26,7 +26,7 @@ from slowwave.store import (
     owned_by,
     owned_in,
     same_owner,
-    table_cache,
+    stored,
     writing,
 )
 from slowwave.store.scopes import asking_in
@@ -40,7 +40,7 @@ EMBEDDER = "scripted/m/4/1"
 def everything_is_read_on_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of a few rows would be read once and then held; here the disk itself answers."""
     if "small" not in request.node.name:
-        monkeypatch.setattr(table_cache, "MOST_ROWS", 0)
+        monkeypatch.setattr(stored, "MOST_ROWS", 0)
 
 
 @pytest.fixture
@@ -486,8 +486,8 @@ def test_readers_see_what_another_handle_wrote(store: Store):
 
 def test_a_small_table_is_read_once_and_anew_when_anybody_wrote_it(store: Store, monkeypatch):
     reads = []
-    read = Store.rows_on_disk
-    monkeypatch.setattr(Store, "rows_on_disk", lambda *given: reads.append(given[1]) or read(*given))
+    read = stored.Stored.rows_on_disk
+    monkeypatch.setattr(stored.Stored, "rows_on_disk", lambda *given: reads.append(given[1]) or read(*given))
     write(store, "cells", cells(a="one", b="two"))
     reader = open_store(store.root)
     reads.clear()
@@ -498,7 +498,7 @@ def test_a_small_table_is_read_once_and_anew_when_anybody_wrote_it(store: Store,
     reads.clear()
     assert reader.by_key("cells", ["b"], ["cell_id", "content"])["content"].to_list() == ["three"]
     assert reads == ["cells"]
-    monkeypatch.setattr(table_cache, "MOST_ROWS", 1)
+    monkeypatch.setattr(stored, "MOST_ROWS", 1)
     reader = open_store(store.root)
     write(store, "cells", cells(c="four"))
     reads.clear()
@@ -512,8 +512,8 @@ def test_of_a_small_table_a_process_does_not_read_again_what_it_wrote_itself(sto
     held = store.rows("cells")
     assert held.height == 2
     reads = []
-    read = Store.rows_on_disk
-    monkeypatch.setattr(Store, "rows_on_disk", lambda *given: reads.append(given) or read(*given))
+    read = stored.Stored.rows_on_disk
+    monkeypatch.setattr(stored.Stored, "rows_on_disk", lambda *given: reads.append(given) or read(*given))
     write(store, "cells", cells(b="three", c="four"))
     write(store, "cells", removed="a")
     vectors(store, "cells", c=[1, 0, 0, 0])
@@ -638,7 +638,7 @@ def test_a_pointer_never_leads_out_of_the_store(store: Store):
 def test_a_long_session_that_grows_gets_the_passages_that_it_would_have_had_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("slowwave.store.writing.LONG_SESSION_TURNS", 10)
+    monkeypatch.setattr("slowwave.store.passages.LONG_SESSION_TURNS", 10)
 
     def said(place: int) -> pl.DataFrame:
         return table_of("turns", f"t{place:02}", session_id="s", turn_index=place, content=f"word {place}")

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slowwave.journal.changes import Change, collapse
+from slowwave.journal.segments import Journal
 from slowwave.store import (
     RowsQuery,
     SearchQuery,
@@ -64,7 +65,8 @@ def vector_of(place: int) -> list[float]:
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
     """The same generation on disk and in memory."""
-    store = create_store(tmp_path_factory.mktemp("memory") / "store", embedder_id="scripted/m/8/1", dims=DIMS)
+    tmp = tmp_path_factory.mktemp("memory")
+    store = create_store(tmp / "store", embedder_id="scripted/m/8/1", dims=DIMS)
     dice = np.random.default_rng(7)
     cells = []
     for place in range(60):
@@ -91,7 +93,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
     )
     store.index_new_rows("cells")
     copied = Store(store.root, store.name, store.meta)
-    copied.keep_in_memory(most_rows=1_000, exact_rows=1_000)
+    copied.keep_in_memory(Journal(tmp), most_rows=1_000, exact_rows=1_000)
     return store, copied
 
 

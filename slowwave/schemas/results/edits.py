@@ -12,8 +12,8 @@ from slowwave.schemas.refusals import Frozen
 class Remembered(Frozen):
     """The result of a `remember`, which is in the journal and survives a kill.
 
-    `is_searchable` is False while someone else writes the store: it is found soon after that ended; a server finds it
-    at once all the same. `notes` say what has to wait, and how many secrets were redacted.
+    `is_searchable` is False where tables are too large for memory and someone else writes the store: it is found soon
+    after that ended. `notes` say what has to wait, and how many secrets were redacted.
     """
 
     cell_id: str
@@ -24,7 +24,7 @@ class Remembered(Frozen):
 class Recorded(Frozen):
     """Messages that were recorded: they are in the journal and survive a kill.
 
-    They are found as soon as they are in the store, some seconds later; the next night makes memories of them.
+    They are found with the next question; the next night makes memories of them.
     """
 
     turn_ids: list[str] = Field(description="Ids of the turns, in the order of the messages that became one.")

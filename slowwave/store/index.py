@@ -1,0 +1,302 @@
+"""The tables that questions read, in memory: another fold of the journal.
+
+The base of a table is read from LanceDB, with the segments that it holds. What any process commits afterwards is folded
+as a writer folds it and laid over the base, so that a question finds it whether or not a writer came to it yet, beside
+a night too. Applied twice is applied once: a segment whose rows are in the base already may be laid over it again.
+
+Vectors are no events. A text that stays keeps its vector; others are taken from LanceDB once a writer put them there.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from ulid import ULID
+
+from slowwave.errors import SlowwaveError
+from slowwave.journal.changes import TableChange, collapse, overlay
+from slowwave.journal.derivations import SWITCHED
+from slowwave.journal.fold import fold
+from slowwave.journal.segments import Journal
+from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
+from slowwave.store.chain_columns import with_chains
+from slowwave.store.conditions import Expr, col, columns_of, lit
+from slowwave.store.layout import DERIVED, EMBEDDER_OF, KEYS_A_READ
+from slowwave.store.memory_tables import IndexedTable, Part, indexed, part_of, vector_hashes
+from slowwave.store.memory_vectors import Floats, MemoryVectors, memory_vectors
+from slowwave.store.passages import changed_passages
+from slowwave.store.stored import Rows, Stored
+
+FEW_ROWS, FEW_BYTES = 5_000, 8_000_000
+"""Rows, and bytes of segments, that are taken in within a question; for more a thread reads a new base beside them."""
+
+LATE_SECONDS = 60
+"""A segment may come to be seen so long after one with a higher id: large ones take their time to be written."""
+
+REST_SHARE = 10.0
+"""A table is not read anew before so many times what the last reading took: a night or an import writes for long."""
+
+Embed = Callable[[Sequence[str]], list[list[float] | None]]
+"""The vectors of texts; null for those that have none yet."""
+
+
+class Tables(Rows):
+    """Tables in memory at one moment; those that are not held are read as LanceDB holds them."""
+
+    def __init__(self, stored: Stored, held: Mapping[str, IndexedTable]) -> None:
+        self._stored, self.held, self.meta = stored, dict(held), stored.meta
+
+    def rows(
+        self, table: str, columns: Sequence[str] | None = None, where: Expr | None = None
+    ) -> pl.DataFrame:
+        """Rows of a table, in no particular order: the table's columns (never vectors) or the named ones."""
+        names = list(columns) if columns is not None else frame_schema(table).names()
+        asked = {*names, *(columns_of(where) if where is not None else ())}
+        held = self.held.get(table)
+        if held is None or not asked.issubset(held.base.frame.columns):
+            return self._stored.rows(table, names, where)
+        return held.rows(names, where)
+
+    def lay(self, changes: Mapping[str, TableChange], tables: Collection[str]) -> None:
+        """Lay collapsed changes over some of the tables that are held."""
+        for table in [name for name in changes if name in tables and name in self.held]:
+            self._lay(self.held[table], changes[table])
+        if "passages" in tables and "passages" in self.held:
+            passages = changed_passages(self, changes)
+            self.held["passages"] = self.held["passages"].with_rows(passages)
+
+    def put_vectors(self, table: str, found: pl.DataFrame) -> None:
+        """Give rows the vectors that were `found`: the key, the texts that they are of, and `vector`."""
+        names = [KEYS[table], *VECTOR_TEXT[table]]
+        held = self.held[table]
+        rows = self.by_key(table, found[names[0]], held.base.frame.columns)
+        both = rows.join(found.select(*names, "vector"), on=names, how="inner", nulls_equal=True)
+        if both.height:
+            marked = both.with_columns(pl.lit(self.meta.embedder_id).alias(EMBEDDER_OF["vector"]))
+            self.held[table] = held.with_rows(marked, both["vector"].to_numpy().astype(np.float32))
+
+    def _lay(self, held: IndexedTable, change: TableChange) -> None:
+        table, key, names = change.table, KEYS[change.table], held.base.frame.columns
+        known = self.by_key(table, change.rows[key], names).filter(
+            ~pl.col(key).is_in(change.removed.implode())
+        )
+        rows = overlay(change, known.select(frame_schema(table).names()))
+        marks = [name for name in EMBEDDER_OF.values() if name in names]
+        rows = rows.join(known.select(key, *marks), on=key, how="left", maintain_order="left")
+        rows = rows.with_columns(pl.col(marks).fill_null(""))
+        if table == "cells":
+            gone = self.by_key(table, change.removed, names)
+            rows = with_chains(self, rows, known, gone, [*rows.columns, *DERIVED["cells"]])
+        vectors = None
+        if held.base.vectors is not None:
+            rows, vectors = self._with_vectors(held, rows)
+        self.held[table] = held.with_rows(rows, vectors, removed=change.removed)
+
+    def _with_vectors(self, held: IndexedTable, rows: pl.DataFrame) -> tuple[pl.DataFrame, Floats]:
+        """Rows, and the vectors of those whose text stays."""
+        key, mark, texts = KEYS[held.table], EMBEDDER_OF["vector"], VECTOR_TEXT[held.table]
+        before = self.by_key(held.table, rows[key], [key, *texts])
+        same = rows.join(before, on=[key, *texts], how="semi", nulls_equal=True)[key]
+        places = {one: place for place, one in enumerate(rows[key])}
+        keys, found = held.vectors_of(same)
+        vectors = np.zeros((rows.height, self.meta.dims), np.float32)
+        vectors[[places[one] for one in keys]] = found
+        stays = pl.col(key).is_in(same.implode())
+        return rows.with_columns(pl.when(stays).then(mark).otherwise(pl.lit("")).alias(mark)), vectors
+
+
+class Index:
+    """The tables of one generation that a reader holds, each at most `most_rows`, as new as the journal."""
+
+    def __init__(self, stored: Stored, journal: Journal, *, most_rows: int, exact_rows: int) -> None:
+        self._stored, self._journal = stored, journal
+        self._most_rows, self._exact_rows = most_rows, exact_rows
+        self.tables = Tables(stored, {})
+        """What questions read; it is replaced whole, so that they see all tables at one moment."""
+        applied = stored.applied_segments()
+        self._known = {*journal.segment_ids()}
+        """Segments that were seen."""
+        self._since = sorted(self._known - applied)
+        """Of these the segments that LanceDB may not have held when a base was read."""
+        self._is_over = False
+        """Whether a derivation took the place of the memory: another generation comes."""
+        self._questions = 0
+        self._versions: dict[str, int] = {}
+        """The version of a table in which vectors were last looked for."""
+        self._lock = threading.RLock()
+        self._wanted: list[str] = []
+        self._rests: dict[str, float] = {}
+        self._thread: threading.Thread | None = None
+
+    def begin_question(self) -> None:
+        """Look once more; a process with one question never waits for large tables to be read."""
+        self._questions += 1
+        self.look()
+
+    def look(self) -> None:
+        """Take in what was committed since the last look, and vectors that were computed since."""
+        with self._lock:
+            if self._is_over:
+                return
+            with suppress(SlowwaveError, OSError):  # what a damaged journal lacks is told where it is needed
+                self._take_in(self._new_segments())
+            for table in {*VECTOR_TEXT} & {*self.tables.held}:
+                with suppress(SlowwaveError):
+                    self._take_vectors(table)
+            for table, held in self.tables.held.items():
+                if max(held.tail.height, int(held.is_hidden.sum())) > FEW_ROWS:
+                    self._read_beside(table)
+
+    def table(self, name: str) -> IndexedTable | None:
+        """A table in memory; None where questions go to the disk."""
+        if name not in self.tables.held:
+            rows = self._stored.count(name)
+            if rows <= min(FEW_ROWS, self._most_rows):
+                self._read(name)
+            elif rows <= self._most_rows and self._questions > 1:
+                self._read_beside(name)
+        return self.tables.held.get(name)
+
+    def read(self, names: Iterable[str]) -> None:
+        """Read tables now that would be read beside the first questions."""
+        for name in names:
+            if name not in self.tables.held and self._stored.count(name) <= self._most_rows:
+                self._read(name)
+
+    def embed_new(self, embed: Embed, *, most: int) -> None:
+        """Give rows that have no vector yet one at once, where they are at most so many."""
+        with self._lock:
+            tables = Tables(self._stored, self.tables.held)
+            for table in {*VECTOR_TEXT} & {*tables.held}:
+                lacking = tables.held[table].without_vector(self._stored.meta.embedder_id)
+                if 0 < len(lacking) <= most:
+                    rows = tables.by_key(table, lacking, [KEYS[table], *VECTOR_TEXT[table]])
+                    text = pl.concat_str(VECTOR_TEXT[table], separator="\n", ignore_nulls=True)
+                    made = embed(rows.select(text).to_series().to_list())
+                    kind = pl.Array(pl.Float32, self._stored.meta.dims)
+                    found = rows.with_columns(vector=pl.Series(made, dtype=kind)).drop_nulls("vector")
+                    tables.put_vectors(table, found)
+            self.tables = tables
+
+    # -- inside
+
+    def _new_segments(self) -> list[str]:
+        newest = max(self._known, default="")
+        if not newest:
+            return self._journal.segment_ids()
+        begin = max(ULID.from_str(newest).milliseconds - 1_000 * LATE_SECONDS, 0)
+        found = self._journal.segment_ids_after(str(ULID.from_timestamp(begin)))
+        return [one for one in found if one not in self._known]
+
+    def _take_in(self, segment_ids: Sequence[str]) -> None:
+        """Lay new segments over what is held, or read it anew where they are large."""
+        if not segment_ids:
+            return
+        size = sum(self._journal.path_of(one).stat().st_size for one in segment_ids)
+        if size <= FEW_BYTES:
+            tables = Tables(self._stored, self.tables.held)
+            tables.lay(self._folded(segment_ids), tables.held)
+            self.tables = tables
+        self._known |= {*segment_ids}
+        self._since += segment_ids
+        if size > FEW_BYTES:
+            for table in self.tables.held:
+                self._read_beside(table)
+
+    def _folded(self, segment_ids: Sequence[str]) -> dict[str, TableChange]:
+        events = self._journal.read(segment_ids).events
+        self._is_over = bool((events["kind"] == SWITCHED).any())
+        return {} if self._is_over else collapse(fold(events))
+
+    def _take_vectors(self, table: str) -> None:
+        """Take the vectors of rows that lack one from LanceDB, where it was written since the last look."""
+        key, mark, ours = KEYS[table], EMBEDDER_OF["vector"], self._stored.meta.embedder_id
+        lacking = self.tables.held[table].without_vector(ours) if ours else []
+        if not lacking or (version := self._stored.version_of(table)) == self._versions.get(table):
+            return
+        self._versions[table] = version
+        if len(lacking) > KEYS_A_READ:
+            self._read_beside(table)
+            return
+        where = col(key).isin(lacking) & (col(mark) == lit(ours))
+        found = self._stored.rows_on_disk(table, [key, *VECTOR_TEXT[table], "vector"], where)
+        tables = Tables(self._stored, self.tables.held)
+        tables.put_vectors(table, found.drop_nulls("vector"))
+        self.tables = tables
+
+    def _read_beside(self, table: str) -> None:
+        """Let a thread read a table, anew where it is held."""
+        with self._lock:
+            if table in self._wanted or time.monotonic() < self._rests.get(table, 0.0):
+                return
+            self._wanted.append(table)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._read_wanted, name="read-tables", daemon=True)
+                self._thread.start()
+
+    def _read_wanted(self) -> None:
+        while self._wanted:
+            table, begun = self._wanted[0], time.monotonic()
+            with suppress(SlowwaveError):  # the next question meets it again, and tells
+                self._read(table)
+            ended = time.monotonic()
+            with self._lock:
+                self._rests[table] = ended + REST_SHARE * (ended - begun)
+                self._wanted.remove(table)
+
+    def _read(self, table: str) -> None:
+        """Read a table from LanceDB, lay over it what that may not hold yet, and let questions have it."""
+        if table not in TABLES or self._stored.count(table) > self._most_rows:
+            with self._lock:
+                self.tables = Tables(
+                    self._stored, {name: one for name, one in self.tables.held.items() if name != table}
+                )
+            return
+        if table == "passages":
+            self.read(["turns"])  # passages of new turns are made from the turns around them
+        applied = self._stored.applied_segments()  # before the rows: they hold that at least
+        before = self.tables.held.get(table)
+        base, none = self._base(table, before.base if before is not None else None)
+        with self._lock:
+            tables = Tables(self._stored, {**self.tables.held, table: indexed(base, none)})
+            waiting = [one for one in self._since if one not in applied]
+            if waiting and not self._is_over:
+                tables.lay(self._folded(waiting), [table])
+            self.tables = tables
+
+    def _base(self, table: str, before: Part | None) -> tuple[Part, pl.DataFrame]:
+        """The rows of a table as LanceDB holds them, and no rows, in the shape of its tail."""
+        rows = self._stored.whole(table).sort(KEYS[table])
+        vectors = self._vectors(table, rows, before) if table in VECTOR_TEXT else None
+        base = part_of(table, rows, vectors, before=before)
+        if before is not None:
+            base.make_ready(before)
+        if table == "passages":  # the terms are all that is asked of it
+            base = replace(base, frame=rows.drop("content"))
+        return base, rows.clear()
+
+    def _vectors(self, table: str, rows: pl.DataFrame, before: Part | None) -> MemoryVectors:
+        """Vectors of sorted rows; of those that `before` has, none is read again."""
+        key, mark, ours = KEYS[table], EMBEDDER_OF["vector"], self._stored.meta.embedder_id
+        hashes = vector_hashes(table, rows)
+        whole = np.zeros((rows.height, self._stored.meta.dims), np.float32)
+        wanted = rows.select(key, mark, hash=hashes).with_row_index("place").filter(pl.col(mark) == ours)
+        old = before.vectors if before is not None else None
+        if before is not None and old is not None:
+            known = pl.DataFrame({key: before.frame[key], "hash": old.hashes}).with_row_index("was")
+            same = wanted.join(known, on=[key, "hash"], how="inner")
+            whole[same["place"].to_numpy()] = old.whole[same["was"].to_numpy()]
+            wanted = wanted.join(same, on=key, how="anti")
+        if ours and wanted.height:
+            many = col(mark) == lit(ours)
+            where = many if wanted.height > KEYS_A_READ else col(key).isin(wanted[key].to_list())
+            found = self._stored.rows_on_disk(table, [key, "vector"], where).drop_nulls("vector")
+            fresh = wanted.join(found, on=key, how="inner", maintain_order="left")
+            if fresh.height:
+                whole[fresh["place"].to_numpy()] = fresh["vector"].to_numpy()
+        axes = old.axes if old is not None else None
+        return memory_vectors(whole, hashes, exact_rows=self._exact_rows, axes=axes)
