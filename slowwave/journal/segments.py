@@ -25,7 +25,7 @@ import polars as pl
 from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
-from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso, is_readable
+from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso
 from slowwave.whole_file import open_plain, read_plain, write_whole
 
 FORMAT = 1
@@ -389,7 +389,7 @@ def _other_segment(segment_id: str, events: pl.DataFrame) -> str:
 
 def _refuse_newer(events: pl.DataFrame) -> None:
     for kind, version in events.select("kind", "version").unique().sort("kind", "version").iter_rows():
-        if not is_readable(kind, version):
+        if kind not in CATALOGUE or not 1 <= version <= CATALOGUE[kind].version:
             raise ConfigError(
                 f"the journal holds an event {kind!r} of version {version}, which this program does not know: "
                 "a newer Slowwave wrote it. Upgrade Slowwave."

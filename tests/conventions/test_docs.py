@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
@@ -25,9 +26,11 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def catalogue() -> str:
-    """A table of every kind of event."""
+    """A table of every kind of event; what each means is written there, and nowhere else."""
+    written = (DOCS / "events.md").read_text(encoding="utf-8")
+    meanings = dict(re.findall(r"^\| `([a-z_.]+)` \| \d+ \| \w+ \| (.+?) \| ", written, re.MULTILINE))
     rows = [
-        f"| `{entry.kind}` | {entry.version} | {'raw' if entry.is_raw else 'derived'} | {entry.meaning} "
+        f"| `{entry.kind}` | {entry.version} | {'raw' if entry.is_raw else 'derived'} | {meanings[entry.kind]} "
         f"| {', '.join(f'`{name}`' for name in entry.payload)} |"
         for entry in CATALOGUE.values()
     ]

@@ -159,15 +159,14 @@ answer = [CATALOGUE["cell.praised"].title, type(patch).__name__]
 """,
         ["memories praised", "TableChange"],
         {
-            "slowwave/journal/memory_events.py": (
+            "slowwave/journal/catalogue.py": (
                 before(
-                    '    kind_of(\n        "cell.unlinked",',
-                    '    kind_of(\n        "cell.praised",\n        "cell_id salience",\n'
-                    '        "memories praised",\n        "A person praised a memory.",\n    ),\n',
+                    '    derived("cell.unlinked",',
+                    '    derived("cell.praised", "memories praised", "cell_id salience", patch("cells")),\n',
                 ),
             ),
-            "slowwave/journal/fold.py": (
-                before('    "cell.unlinked":', '    "cell.praised": [_patch("cells")],\n'),
+            "docs/events.md": (
+                before("| `cell.unlinked`", "| `cell.praised` | 1 | derived | A person praised a memory. | |\n"),
             ),
         },
     ),
@@ -385,7 +384,7 @@ answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEM
             "slowwave/schemas/tables.py": (
                 before("    decay_rate: float", "    mood: str | None\n"),
             ),
-            "slowwave/journal/memory_events.py": (
+            "slowwave/journal/catalogue.py": (
                 after('{"question": None}', ', {"mood": None}'),
             ),
             "slowwave/store/layout.py": (("SCHEMA_VERSION = 9", "SCHEMA_VERSION = 10"),),
@@ -421,6 +420,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     for name in ("data", "docs"):
         (folder / name).mkdir()
     shutil.copy(ROOT / "docs" / "agents.md", folder / "docs")
+    shutil.copy(ROOT / "docs" / "events.md", folder / "docs")
     shutil.copy(ROOT / "data" / "README.md", folder / "data")
     for recipe in RECIPES:
         for name, changes in recipe.changes.items():

@@ -7,7 +7,7 @@ import pytest
 
 from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA
 from slowwave.journal.changes import collapse, overlay
-from slowwave.journal.fold import FOLDS, fold
+from slowwave.journal.fold import fold
 from slowwave.schemas.tables import KEYS, TABLES, empty, frame_schema
 from tests.rows import DAY, NOW, OWNER, events, of_row, one_of_every_kind
 
@@ -78,12 +78,12 @@ ALL = one_of_every_kind()
 
 
 def test_every_kind_of_the_catalogue_has_a_fold() -> None:
-    assert set(FOLDS) == set(CATALOGUE) == set(ALL["kind"])
+    assert set(CATALOGUE) == set(ALL["kind"])
 
 
 def test_a_fold_names_columns_of_its_table_alone() -> None:
-    for kind, writes in FOLDS.items():
-        for write in writes:
+    for kind, entry in CATALOGUE.items():
+        for write in entry.writes:
             columns = set(frame_schema(write.table))
             assert set(write.values) | set(write.columns or ()) <= columns, (kind, write.table)
 
@@ -117,8 +117,8 @@ def test_every_kind_changes_some_table_and_leaves_rows_that_validate(kind: str) 
     """
     last = ALL.with_row_index().filter(pl.col("kind") == kind)["index"].max()
     assert isinstance(last, int)
-    written = {write.table for write in FOLDS[kind]}
-    beside = [name for name, writes in FOLDS.items() if written & {write.table for write in writes}]
+    written = {write.table for write in CATALOGUE[kind].writes}
+    beside = [name for name, entry in CATALOGUE.items() if written & {write.table for write in entry.writes}]
     story = scanned(ALL.head(last + 1)).filter(pl.col("kind").is_in(beside))
     tables = laid_over({}, story)
     for table, rows in tables.items():
