@@ -13,8 +13,7 @@ from typing import Any, Final
 from slowwave.deferred import pattern
 from slowwave.errors import InputError
 from slowwave.language.lexicon import CHANGE_CUES, CHANGE_LEADS, MISTAKE_CUES
-from slowwave.language.time_forms import read_period
-from slowwave.language.time_phrases import time_of_filter
+from slowwave.language.times import read_period, time_of_filter
 from slowwave.schemas.choices import CorrectionReason
 from slowwave.schemas.moments import day_of, latest_of
 from slowwave.schemas.refusals import in_utc, possible_moment

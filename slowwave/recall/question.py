@@ -11,7 +11,7 @@ from typing import NamedTuple
 from slowwave.language.intents import intent_by_words
 from slowwave.language.query_words import QUERY_WORDS, names_a_thing, telling_words
 from slowwave.language.terms import distinct_terms
-from slowwave.language.time_phrases import TimeRange, time_of_question
+from slowwave.language.times import TimeRange, time_of_question
 from slowwave.models.embed.relevance import Relevance, Vectors
 from slowwave.recall.conditions import cell_condition, scope_condition
 from slowwave.recall.graph import SAID_MOST, cells_naming, cells_saying

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from slowwave.errors import InputError
 from slowwave.language.excerpt import excerpt
 from slowwave.language.intents import is_complex
-from slowwave.language.time_phrases import Use, time_of_filter
+from slowwave.language.times import Use, time_of_filter
 from slowwave.models.embed.relevance import Vectors
 from slowwave.recall.conditions import are_asked_for, recorded_condition
 from slowwave.recall.graph import reasons

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slowwave.errors import InputError
-from slowwave.language.time_phrases import time_of_filter, time_of_question
+from slowwave.language.times import time_of_filter, time_of_question
 
 NOWS = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 WORD_TEXT = (
