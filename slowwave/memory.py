@@ -24,7 +24,8 @@ from slowwave.ingest.sources import discover
 from slowwave.recall.answers import settle_by_answers
 from slowwave.recall.assemble import assemble
 from slowwave.recall.entity import describe
-from slowwave.recall.lists.methods import Lists, find_forgotten
+from slowwave.recall.lists.cells import archived
+from slowwave.recall.lists.methods import Lists
 from slowwave.recall.reader import open_reader
 from slowwave.recall.search import answer, ask
 from slowwave.recall.shown import shown_to
@@ -48,26 +49,18 @@ from slowwave.schemas.requests import (
     WeakRequest,
 )
 from slowwave.schemas.results import (
+    Cell,
+    EntityResult,
     Erased,
-    Explanation,
-    Fading,
-    ForgottenCell,
     FoundSource,
     QuarantinedChunk,
     Recorded,
+    SearchResult,
     Stats,
     Status,
-)
-from slowwave.schemas.search import (
-    DetailLevel,
-    EntityResult,
-    Filters,
-    FilterWords,
-    Scope,
-    SearchRequest,
-    SearchResult,
     Timeline,
 )
+from slowwave.schemas.search import DetailLevel, Filters, FilterWords, Scope, SearchRequest
 
 Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
 
@@ -312,7 +305,7 @@ class Memory(Lists, Edits):
         shown = store.by_key("cells", kept, ["cell_id"])["cell_id"].to_list() if store is not None else []
         return self._usage.settle(conversation_id, shown=shown, cited=known, at=moment)
 
-    def explain(self, cell_id: str, *, now: datetime | None = None) -> Explanation:
+    def explain(self, cell_id: str, *, now: datetime | None = None) -> Cell:
         """Tell why a memory is there: its turns, chains, judgements and every event, also once it is deleted.
 
         Raises:
@@ -321,13 +314,13 @@ class Memory(Lists, Edits):
         """
         return explain(self._reader, cell_id, now=moment_of(now))
 
-    def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Fading]:
+    def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Cell]:
         """Memories that the nights of the next days (`WeakRequest`) will archive unless they are used."""
         return overview.weak(self._reader, request_of(WeakRequest, locals()), now=moment_of(now))
 
-    def archived(self, query: str, *, limit: int = 10) -> list[ForgottenCell]:
+    def archived(self, query: str, *, limit: int = 10) -> list[Cell]:
         """Faded memories by their words, best first; a cited one comes back with the next night."""
-        return find_forgotten(self._reader, request_of(ArchivedRequest, locals()))
+        return archived(self._reader, request_of(ArchivedRequest, locals()))
 
     def stats(self, *, now: datetime | None = None) -> Stats:
         """Counts of all memories by type, status, topic, age and origin, and of their use."""

@@ -10,44 +10,35 @@ from slowwave.journal.segments import Journal
 from slowwave.lifecycle.fading import fading
 from slowwave.lifecycle.retention import days_since, effective_confidence
 from slowwave.recall.reader import Reader
+from slowwave.recall.results import CELL, cell_of, use_of
 from slowwave.schemas.moments import DAY_UNKNOWN, are_unknown
 from slowwave.schemas.requests import WeakRequest
-from slowwave.schemas.results import Fading, Stats
+from slowwave.schemas.results import Cell, Stats
 from slowwave.store import Store, col, lit, owned_by
 from slowwave.store.forgetting import PREVIEW_DAYS
-from slowwave.trust.origins import ON_TRUST, whose_of
 
 AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
 TOPICS = 10
 
 
-def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]:
+def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Cell]:
     """Memories that the nights would archive within so many days, as `Memory.weak` says."""
     ahead = PREVIEW_DAYS if request.days is None else request.days
     store = reader.current()
     if store is None:
         return []
-    columns = [
-        "content",
-        "status",
-        "confidence",
-        "decay_rate",
-        "event_time",
-        "source_name",
-        "cell_id",
-        *ON_TRUST,
-    ]
+    columns = [*CELL, "decay_rate"]
     cells = store.rows("cells", columns, owned_by(reader.settings.owner) & (col("status") == lit("active")))
     cell_usage, settings = store.by_key("cell_usage", cells["cell_id"]), reader.settings
-    soon = fading(cells, cell_usage, now=now, forget=settings.forget, days=ahead)
     found = (
-        soon.join(cells, on="cell_id", how="inner", maintain_order="left")
+        fading(cells, cell_usage, now=now, forget=settings.forget, days=ahead)
+        .join(cells, on="cell_id", how="inner", maintain_order="left")
         .join(cell_usage, on="cell_id", how="inner", maintain_order="left")
         .with_columns(effective_confidence=effective_confidence(now=now))
     )
-    named = [name for name in Fading.model_fields if name != "whose"]
+    names = ("fades_at", "effective_confidence")
     return [
-        Fading(**{name: row[name] for name in named}, whose=whose_of(row))
+        cell_of(row, use=use_of(row, **{name: row[name] for name in names}))
         for row in found.iter_rows(named=True)
     ]
 

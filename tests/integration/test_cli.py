@@ -362,8 +362,8 @@ def test_of_a_long_memory_the_lines_that_tell_are_shown_and_json_has_them_with_t
     assert "more characters" in shown
     assert "*" not in shown
     hit = json.loads(call("search", "what is the rate limit", "--home", home, "--json").stdout)["cells"][0]
-    excerpt = hit["excerpt"]
-    assert hit["content"] == hit["text"] == long
+    excerpt = hit["rank"]["excerpt"]
+    assert hit["content"] == hit["rank"]["text"] == long
     assert len(excerpt["text"]) <= 600
     assert all(long[start:end] in excerpt["text"] for start, end in excerpt["parts"])
     assert [excerpt["text"][start:end] for start, end in excerpt["words"]] == ["rate", "limit"]
