@@ -14,7 +14,6 @@ from typing import Any, Self, TypeVar, Unpack
 from slowwave.edits import overview, quarantine
 from slowwave.edits.explain import explain
 from slowwave.edits.methods import Edits
-from slowwave.edits.status import read_status
 from slowwave.errors import InputError, TransientError
 from slowwave.export.export import export
 from slowwave.home.core_file import core_page
@@ -334,7 +333,7 @@ class Memory(Lists, Edits):
 
     def status(self, *, now: datetime | None = None) -> Status:
         """The state of the home: waiting work, the last night, rows and bytes; a `ConfigError` if it is damaged."""
-        return read_status(self._home, now=moment_of(now))
+        return overview.read_status(self._home, now=moment_of(now))
 
     def quarantine(self) -> list[QuarantinedChunk]:
         """Work for which the model gave no usable answer, with the reason, oldest first."""

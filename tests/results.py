@@ -167,9 +167,12 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
     "topics": Page[Topic](entries=[made(Topic, name="Kiln", summary=None)], total=1),
     "weak": [cell(use=Use(fades_at=NOW + timedelta(days=3))), cell(use=Use(fades_at=SAID))],
     "quarantine": [made(QuarantinedChunk, error=None)],
-    "status": made(Status, has_memory=True, rows={"cells": 3}, lost_segments=1, journal_bytes=2_000_000),
+    "status": made(
+        Status, has_memory=True, rows={"cells": 3}, pending={"chunks_pending": 2, "pairs_not_judged": 0},
+        lost_segments=1, journal_bytes=2_000_000,
+    ),
     "status-nothing": made(Status, has_memory=False),
-    "stats": Stats(cells=3, by_type={"fact": 3}, by_topic={"Kiln": 2}, false_forgetting_rate=0.1),
+    "stats": Stats(cells=3, by={"type": {"fact": 3}, "topic": {"Kiln": 2}}),
     "stage": STAGE,
     "night": NightReport(
         night_id="n1", has_llm=False, stages=[STAGE], notes=["no model"], seconds=2.0,

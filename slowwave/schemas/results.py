@@ -455,46 +455,22 @@ class Stats(Frozen):
     """Counts of everything that a home holds of the owner that asks."""
 
     cells: int = 0
-    by_status: dict[str, int] = Field(default_factory=dict)
-    by_type: dict[str, int] = Field(default_factory=dict, description="Active memories.")
-    by_origin: dict[str, int] = Field(default_factory=dict, description="Active memories.")
-    by_age: dict[str, int] = Field(default_factory=dict, description="Active memories, by when it was said.")
-    by_topic: dict[str, int] = Field(default_factory=dict, description="Active memories, the largest topics.")
+    turns: int = 0
+    topics: int = 0
+    by: dict[str, dict[str, int]] = Field(
+        default_factory=dict,
+        description="Memories by status; active ones by type, origin, age and largest topic; uses by kind.",
+    )
     without_topic: int = 0
     protected: int = 0
     never_used: int = Field(default=0, description="Active memories that nobody retrieved or cited.")
-    turns: int = 0
-    topics: int = 0
     tombstones: int = 0
     erased_turns: int = 0
     open_contradictions: int = 0
-    usage: dict[str, int] = Field(default_factory=dict, description="Uses counted in the store, by kind.")
-    archived_events: int = Field(
-        default=0, description="Times that a memory was archived, of the whole home."
-    )
-    revived_events: int = 0
-    false_forgetting_rate: float | None = Field(
-        default=None, description="Revived of archived; null at first."
-    )
+    forgetting: Forgetting = Field(default=Forgetting(), description="Of the whole home.")
     journal_bytes: int = 0
-    journal_segments: int = 0
     store_bytes: int = 0
     notes: list[str] = Field(default_factory=list)
-
-
-class Pending(Frozen):
-    """Work of the next runs, counted."""
-
-    chunks: dict[str, int] = Field(default_factory=dict, description="Chunks by status.")
-    segments: int = Field(default=0, description="Journal segments that the store does not hold yet.")
-    unjudged_cells: int = 0
-    unjudged_pairs: int = 0
-    cells_to_review: int = 0
-    judgements_in_quarantine: int = 0
-    cells_without_topic: int = 0
-    texts_without_vector: int = Field(default=0, description="0 where the store has no embedder.")
-    open_contradictions: int = 0
-    usage_not_folded: int = 0
 
 
 class Night(Frozen):
@@ -517,7 +493,7 @@ class Status(Frozen):
     home: Path
     has_memory: bool
     embedder_id: str = Field(default="", description="Empty when the store holds no vectors.")
-    pending: Pending = Pending()
+    pending: dict[str, int] = Field(default_factory=dict, description="Work of the next runs, by its name.")
     lost_segments: int = Field(
         default=0,
         description="Journal segments that are gone or cannot be read; `slowwave doctor` names them.",

@@ -593,4 +593,4 @@ def test_what_came_deleted_is_no_text_that_waits_for_a_vector(tmp_path: Path):
         memory.export(tmp_path / "out")
     with Memory(tmp_path / "new", records_usage=False) as memory:
         memory.ingest([tmp_path / "out" / "memories.jsonl"])
-        assert memory.status().pending.texts_without_vector == 0
+        assert memory.status().pending["texts_without_vector"] == 0

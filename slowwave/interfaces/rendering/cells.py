@@ -1,19 +1,18 @@
 """Memories, topics and entities as blocks: lists of them, and one memory with all that is known of it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from slowwave.interfaces.rendering.blocks import (
     Block,
     Heading,
     Line,
-    Opening,
     Render,
     Span,
-    Table,
     line,
     notes,
     quote,
+    table,
 )
 from slowwave.interfaces.rendering.view import View
 from slowwave.interfaces.rendering.words import PERSON, clipped, short, until, valid, with_short_ids
@@ -49,7 +48,7 @@ def _cells(found: Sequence[Cell], view: View) -> list[Block]:
     if any(cell.use and cell.use.fades_at for cell in found):
         columns["fades"] = lambda cell: _fades(cell.use or Use(), view)
     columns["memory"] = lambda cell: clipped(cell.content)
-    return _table(found, columns, "No memory passes these filters.")
+    return table(found, columns, "No memory passes these filters.")
 
 
 def _status(cell: Cell) -> str:
@@ -72,7 +71,7 @@ def _topics(found: Sequence[Topic], view: View) -> list[Block]:
         "topic": lambda one: one.name,
         "summary": lambda one: clipped(one.summary or "no summary yet"),
     }
-    return _table(found, columns)
+    return table(found, columns)
 
 
 def _entities(found: Sequence[Entity], view: View) -> list[Block]:
@@ -83,15 +82,7 @@ def _entities(found: Sequence[Entity], view: View) -> list[Block]:
         "name": lambda one: one.name,
         "also called": lambda one: ", ".join(one.aliases),
     }
-    return _table(found, columns)
-
-
-def _table(
-    found: Sequence[Any], columns: dict[str, Callable[[Any], str]], nothing: str = "Nothing is on this page."
-) -> list[Block]:
-    """A row for each of what was found, a column for each name; or that there is nothing."""
-    rows = tuple(tuple(column(one) for column in columns.values()) for one in found)
-    return [Table(tuple(columns), rows)] if rows else [Opening(nothing)]
+    return table(found, columns)
 
 
 # One memory
