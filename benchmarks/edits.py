@@ -27,6 +27,7 @@ from benchmarks.scripted_answers import ScriptedAnswers  # noqa: E402
 from slowwave.errors import TransientError  # noqa: E402
 from slowwave.home.paths import open_home  # noqa: E402
 from slowwave.memory import Memory  # noqa: E402
+from slowwave.schemas.results import Cell  # noqa: E402
 from tests.servers import OpenAIServer  # noqa: E402
 
 EDITS, MODEL_SECONDS, TURNS = 200, 1.0, 200
@@ -88,11 +89,16 @@ class Editor:
             self.forgotten.add(oldest)
 
 
+def is_shown(cell: Cell) -> bool:
+    """Return whether a memory that was explained is there as what holds."""
+    return cell.life is not None and cell.life.state == "active"
+
+
 def lost(home: Path, editor: Editor) -> list[str]:
     """Acknowledged edits that a memory opened anew does not have."""
     with Memory(home, records_usage=False) as memory:
         missing = [name for name, content in editor.there.items() if memory.explain(name).content != content]
-        back = [name for name in editor.forgotten if memory.explain(name).state == "active"]
+        back = [name for name in editor.forgotten if is_shown(memory.explain(name))]
     return missing + back
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.holds_judge import holds
 from benchmarks.holds_memory import Asked, terms
-from slowwave.schemas.lists import CellRow
+from slowwave.schemas.results import Cell
 
 FIRST_LINES = 3
 """Lines of a page among which the fix of an error must be."""
@@ -125,7 +125,7 @@ def _origin(asked: Asked, entry: dict[str, Any], rarity: Mapping[str, float]) ->
     return max(found)[2] if found else ""
 
 
-def _said(cell: CellRow) -> str:
+def _said(cell: Cell) -> str:
     """All that a memory says, its fields too."""
     return " ".join(filter(None, (cell.content, cell.subject, cell.attribute, cell.value)))
 

@@ -22,8 +22,7 @@ from slowwave.memory import Memory
 from slowwave.models.embed.choice import open_embedder
 from slowwave.models.embed.protocol import Embedder
 from slowwave.schemas.context import Context, ContextLine
-from slowwave.schemas.lists import CellRow
-from slowwave.schemas.search import SearchResult
+from slowwave.schemas.results import Cell, Rank, SearchResult
 from slowwave.store import open_store
 
 BASELINE_ROWS = 5
@@ -101,16 +100,16 @@ class Asked:
         """
         cells = [
             Line(
-                (cell.excerpt.text if cell.excerpt else cell.text) + (f" ({cell.echo})" if cell.echo else ""),
+                _shown(cell.rank) + (f" ({cell.echo})" if cell.echo else ""),
                 cell.event_time.date(),
                 self.messages_of[cell.cell_id],
             )
             for cell in found.cells
         ]
-        topics = [Line(topic.summary, topic.updated_at.date()) for topic in found.topics]
+        topics = [Line(topic.summary or "", topic.updated_at.date()) for topic in found.topics]
         turns = [
             Line(
-                turn.excerpt.text if turn.excerpt else turn.content,
+                _shown(turn.rank),
                 turn.event_time.date(),
                 self._messages([turn.turn_id]),
             )
@@ -192,7 +191,14 @@ def messages_by_turn(home: Home, world: World) -> dict[str, set[str]]:
     return found
 
 
-def all_cells(memory: Memory) -> Iterator[CellRow]:
+def _shown(rank: Rank | None) -> str:
+    """What an answer shows of a text."""
+    if rank is None:
+        return ""
+    return rank.excerpt.text if rank.excerpt else rank.text
+
+
+def all_cells(memory: Memory) -> Iterator[Cell]:
     """Every memory, whatever its state."""
     cursor = ""
     while True:

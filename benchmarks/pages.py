@@ -23,7 +23,8 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.moments import day_of, days_of
 from slowwave.schemas.questions import Question
-from slowwave.schemas.search import MAX_LIMIT, CellHit, Filters, SearchResult
+from slowwave.schemas.results import Cell, SearchResult
+from slowwave.schemas.search import MAX_LIMIT, Filters
 from slowwave.store import Store
 
 BUDGETED: Final = ("context", "search", "turns", "ranked turns")
@@ -195,6 +196,6 @@ def _turn_text() -> pl.Expr:
     return pl.format("[{}] {}: {}", days_of(pl.col("event_time")), speaker, "content")
 
 
-def _cell_text(cell: CellHit) -> str:
-    before = "".join(f" | before: {former.value}" for former in cell.history)
-    return f"[{day_of(cell.event_time)}] ({cell.cell_type}) {cell.text}{before}"
+def _cell_text(cell: Cell) -> str:
+    before = "".join(f" | before: {former.value or former.content}" for former in cell.history)
+    return f"[{day_of(cell.event_time)}] ({cell.cell_type}) {cell.rank.text if cell.rank else cell.content}{before}"

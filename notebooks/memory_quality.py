@@ -332,7 +332,9 @@ def _(ahead, memory, now, states):
     _found = [one.model_dump() for one in memory.weak(days=ahead.value, now=now)]
     _shape = {"fades_at": pl.Datetime("us", "UTC"), "cell_type": pl.String, "content": pl.String,
               "effective_confidence": pl.Float64, "retrieval_count": pl.Int64}  # fmt: skip
-    fading = pl.DataFrame([{name: one[name] for name in _shape} for one in _found], schema=_shape)
+    fading = pl.DataFrame(
+        [{name: {**one, **one["use"]}[name] for name in _shape} for one in _found], schema=_shape
+    )
     _ends = pl.DataFrame({"at": [now, now + timedelta(days=ahead.value)], "count": 0})
     curve = (  # one row a day: of several at one time Vega would draw the sum
         pl.concat([_ends, fading.select(at="fades_at", count=pl.lit(1))], how="vertical_relaxed")

@@ -14,7 +14,6 @@ from typing import Any, Self, TypeVar, Unpack
 from slowwave.edits import overview, quarantine
 from slowwave.edits.explain import explain
 from slowwave.edits.methods import Edits
-from slowwave.edits.status import read_status
 from slowwave.errors import InputError, TransientError
 from slowwave.export.export import export
 from slowwave.home.core_file import core_page
@@ -24,7 +23,8 @@ from slowwave.ingest.sources import discover
 from slowwave.recall.answers import settle_by_answers
 from slowwave.recall.assemble import assemble
 from slowwave.recall.entity import describe
-from slowwave.recall.lists.methods import Lists, find_forgotten
+from slowwave.recall.lists.cells import archived
+from slowwave.recall.lists.methods import Lists
 from slowwave.recall.reader import open_reader
 from slowwave.recall.search import answer, ask
 from slowwave.recall.shown import shown_to
@@ -48,26 +48,18 @@ from slowwave.schemas.requests import (
     WeakRequest,
 )
 from slowwave.schemas.results import (
+    Cell,
+    EntityResult,
     Erased,
-    Explanation,
-    Fading,
-    ForgottenCell,
     FoundSource,
     QuarantinedChunk,
     Recorded,
+    SearchResult,
     Stats,
     Status,
-)
-from slowwave.schemas.search import (
-    DetailLevel,
-    EntityResult,
-    Filters,
-    FilterWords,
-    Scope,
-    SearchRequest,
-    SearchResult,
     Timeline,
 )
+from slowwave.schemas.search import DetailLevel, Filters, FilterWords, Scope, SearchRequest
 
 Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
 
@@ -188,7 +180,8 @@ class Memory(Lists, Edits):
         """Record messages of conversations (`RecordRequest`) as they are said; they survive a kill once this returns.
 
         Secrets are redacted, and memory that Slowwave put into a prompt is left out. A message that was recorded
-        before adds nothing. It is found with the next question, beside a night too; the next ingest or night cuts it into chunks, and the night makes memories of them.
+        before adds nothing. It is found with the next question, beside a night too; the next ingest or night cuts it
+        into chunks, and the night makes memories of them.
 
         Raises:
             InputError: a message or keyword is not possible; nothing was recorded.
@@ -311,7 +304,7 @@ class Memory(Lists, Edits):
         shown = store.by_key("cells", kept, ["cell_id"])["cell_id"].to_list() if store is not None else []
         return self._usage.settle(conversation_id, shown=shown, cited=known, at=moment)
 
-    def explain(self, cell_id: str, *, now: datetime | None = None) -> Explanation:
+    def explain(self, cell_id: str, *, now: datetime | None = None) -> Cell:
         """Tell why a memory is there: its turns, chains, judgements and every event, also once it is deleted.
 
         Raises:
@@ -320,13 +313,13 @@ class Memory(Lists, Edits):
         """
         return explain(self._reader, cell_id, now=moment_of(now))
 
-    def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Fading]:
+    def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Cell]:
         """Memories that the nights of the next days (`WeakRequest`) will archive unless they are used."""
         return overview.weak(self._reader, request_of(WeakRequest, locals()), now=moment_of(now))
 
-    def archived(self, query: str, *, limit: int = 10) -> list[ForgottenCell]:
+    def archived(self, query: str, *, limit: int = 10) -> list[Cell]:
         """Faded memories by their words, best first; a cited one comes back with the next night."""
-        return find_forgotten(self._reader, request_of(ArchivedRequest, locals()))
+        return archived(self._reader, request_of(ArchivedRequest, locals()))
 
     def stats(self, *, now: datetime | None = None) -> Stats:
         """Counts of all memories by type, status, topic, age and origin, and of their use."""
@@ -340,7 +333,7 @@ class Memory(Lists, Edits):
 
     def status(self, *, now: datetime | None = None) -> Status:
         """The state of the home: waiting work, the last night, rows and bytes; a `ConfigError` if it is damaged."""
-        return read_status(self._home, now=moment_of(now))
+        return overview.read_status(self._home, now=moment_of(now))
 
     def quarantine(self) -> list[QuarantinedChunk]:
         """Work for which the model gave no usable answer, with the reason, oldest first."""

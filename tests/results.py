@@ -9,50 +9,35 @@ from pydantic import BaseModel
 
 from slowwave.schemas.context import Context
 from slowwave.schemas.derivation import Derivation
-from slowwave.schemas.lists import (
-    CellDetail,
-    CellRow,
-    EntityRow,
-    Page,
-)
-from slowwave.schemas.lists import EpisodeRow as Episode
 from slowwave.schemas.report import Exported, NightReport, StageReport, StoryPart
 from slowwave.schemas.results import (
+    Cell,
     Dispute,
     Done,
+    Entity,
+    EntityResult,
     Erased,
-    Explanation,
-    Fading,
-    ForgottenCell,
     FoundSource,
     Judged,
-    Link,
+    Life,
+    LifeEvent,
+    Neighbour,
+    Page,
     QuarantinedChunk,
-    Quote,
+    Rank,
     Recorded,
     Remembered,
     Resolved,
-    Side,
+    SearchResult,
     Stats,
     Status,
     Step,
-    TopicSummary,
-)  # fmt: skip
-from slowwave.schemas.search import (
-    CellHit,
-    ChainStep,
-    EntityPage,
-    EntityResult,
-    Excerpt,
-    Fact,
-    FormerValue,
-    Neighbour,
-    SearchResult,
     Timeline,
-    TimelineEvent,
-    TopicHit,
-    TurnHit,
-)  # fmt: skip
+    Topic,
+    Turn,
+    Use,
+)
+from slowwave.schemas.search import Excerpt
 
 NOW = datetime(2026, 9, 10, 12, tzinfo=UTC)
 SAID = datetime(2026, 9, 1, 9, tzinfo=UTC)
@@ -91,32 +76,43 @@ def _value(name: str, kind: Any) -> Any:
     return plain[first]
 
 
-LATER = made(Link, content="It runs at 1060 °C.", status="active", valid_until=None)
-FORMER = made(FormerValue, value="1020", valid_until=SAID)
-TURN = made(TurnHit, role="user", said_by="Mara", content="We fire at\n1040 °C now.", is_unread=True)
+def cell(**given: Any) -> Cell:
+    """A memory that holds; without a name of what is told, its fields say their names."""
+    plain = {"status": "active", "valid_until": None, "template": None, "superseded_by": None}
+    return made(Cell, **{**plain, **given})
+
+
 EXCERPT = Excerpt(text="... fires at 1040 °C ...", parts=[(10, 30)], words=[(13, 17)])
-CELL = made(
-    CellHit, text="The kiln fires at 1040 °C, and cools\nfor a night.", content="", excerpt=EXCERPT, why={"text": 0.4},
-    template=None, rival=None, steps=["load", "fire"], valid_until=None, has_open_contradiction=True,
-    history=[FORMER], evidence=[TURN], echo="1020 was until 2026-09-01",
+FORMER = cell(value="1020", valid_until=SAID)
+TURN = made(
+    Turn, role="user", said_by="Mara", is_unread=True,
+    rank=made(Rank, text="We fire at\n1040 °C now."), content="We fire at\n1040 °C now.",
 )  # fmt: skip
-SIDE = made(Side, content="It fires at 1040 °C.", origin="agent")
-DISPUTE = made(Dispute, status="open", resolution=None, a=SIDE, b=None, subject="kiln", attribute="heat")
-EVENT = made(
-    TimelineEvent,
-    content="The kiln was built.",
-    status="superseded",
-    until=NOW,
+FOUND = cell(
+    rank=made(
+        Rank, text="The kiln fires at 1040 °C, and cools\nfor a night.", excerpt=EXCERPT, why={"text": 0.4}
+    ),
+    steps=["load", "fire"], has_open_contradiction=True, history=[FORMER], evidence=[TURN], use=Use(confirmations=2),
+    echo="1020 was until 2026-09-01", topic_name="the topic name", whose="the whose",
+)  # fmt: skip
+SIDE = cell(content="It fires at 1040 °C.", whose="an assistant said", protected=False)
+DISPUTE = made(Dispute, status="open", resolution=None, a=SIDE, subject="kiln", attribute="heat")
+EVENT = cell(
+    content="The kiln was built.", whose="the whose", status="superseded", valid_until=NOW,
     superseded_by=IDS["other_id"],
-)
-STORED = made(
-    CellRow,
-    content="The kiln is blue. " * 20,
-    status="active",
-    superseded_by=None,
-    valid_until=None,
-    topic_id=None,
-)
+)  # fmt: skip
+STORED = cell(
+    content="The kiln is blue. " * 20, topic_id=None, topic_name="the topic name",
+    use=Use(effective_confidence=0.4, confirmations=1, retrieval_count=2, citation_count=3, core_rank=4),
+    evidence=[made(Turn, whose="the whose", told="whole")], missing_turns=[IDS["turn_id"]],
+)  # fmt: skip
+LATER = cell(content="It runs at 1060 °C.")
+LIFE = made(
+    Life, state="active", core_reason="core memory may hold it: a person said it",
+    before=[LATER.model_copy(update={"status": "superseded", "valid_until": SAID})], after=[LATER],
+    judgements=[made(Judged)], contradictions=[DISPUTE], notes=["one note"],
+    events=[LifeEvent(at=SAID, kind="cell.extracted", told=f"made from {IDS['turn_id']}")],
+)  # fmt: skip
 STAGE = StageReport(
     stage="extract", rows_in=3, counts={"cell.extracted": 2}, rejected={"too short": 1}, notes=["one page waits"],
     examples=["The kiln is blue."], seconds=1.5,
@@ -124,11 +120,13 @@ STAGE = StageReport(
 
 RESULTS: dict[str, BaseModel | list[Any]] = {
     "search": SearchResult(
-        query="kiln", notes=["full text only"], lead="kiln, heat: 1040 [2026-09-01]", turns=[TURN], cells=[CELL],
-        topics=[made(TopicHit, name="Kiln", summary="All about firing.", since=["heat: 1060"], is_outdated=True)],
-        reasons=[made(ChainStep, depth=1, relation="causal", predicate="so that", status="active", excerpt=None)],
+        query="kiln", notes=["full text only"], lead="kiln, heat: 1040 [2026-09-01]", turns=[TURN], cells=[FOUND],
+        topics=[made(Topic, name="Kiln", since=["heat: 1060"], is_outdated=True, whose="the whose",
+                     rank=made(Rank, text="All about firing."))],
+        reasons=[cell(whose="the whose", rank=made(Rank, text="the content"),
+                      step=made(Step, depth=1, relation="causal", predicate="so that"))],
     ),
-    "search-nothing": SearchResult(query="kiln", notes=["No memory yet"], cells=[], topics=[]),
+    "search-nothing": SearchResult(query="kiln", notes=["No memory yet"]),
     "context": Context(
         activity="general", small=False, budget_tokens=900, tokens=12, tiers=[], notes=["one note"],
         text="<slowwave-memory>\n## Critical\n- The kiln is blue.\n</slowwave-memory>",
@@ -136,13 +134,13 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
     "entity": EntityResult(
         name="kiln", notes=["one note"],
         entities=[
-            made(EntityPage, name="Kiln", aliases=["the oven"], needs_review=True,
+            made(Entity, name="Kiln", first_at=SAID, last_at=SAID, aliases=["the oven"], needs_review=True,
                  neighbours=[made(Neighbour, name="Mara")], lately=[EVENT],
-                 facts=[made(Fact, history=[FORMER], has_open_contradiction=True)])
+                 facts=[cell(history=[FORMER], has_open_contradiction=True)])
         ],
     ),
     "timeline": Timeline(
-        title="Kiln", events=[EVENT, made(TimelineEvent, status="active", until=None)], notes=["one note"]
+        title="Kiln", events=[EVENT, cell(whose="the whose")], notes=["one note"]
     ),
     "contradictions": [DISPUTE],
     "remembered": Remembered(cell_id=IDS["cell_id"], is_searchable=True, notes=("one secret was redacted",)),
@@ -159,31 +157,22 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
     "erased": Erased(turn_ids=["a"], cell_ids=["b"], rewritten={"segments": 1}, searched_texts=2, short_texts=1),
     "erased-in-part": Erased(cell_ids=["b"], remaining={"notes.txt": 1}),
     "recorded": Recorded(turn_ids=["a"], new_count=1, known_count=0, left_out={"empty": 1}),
-    "list": Page[CellRow](
+    "list": Page[Cell](
         entries=[STORED, STORED.model_copy(update={"status": "superseded"})], total=9, next_cursor="c1"
     ),
-    "list-nothing": Page[CellRow](entries=[], total=0),
-    "cell": CellDetail(
-        **{name: getattr(STORED, name) for name in CellRow.model_fields}, effective_confidence=0.4, confirmations=1,
-        retrieval_count=2, citation_count=3, ignore_count=0, has_open_contradiction=False, core_rank=4,
-        evidence=[made(Quote, told="whole")], missing_turns=[IDS["turn_id"]],
-    ),
-    "explanation": made(
-        Explanation, content="The kiln is blue.", state="active", valid_until=None, core_rank=None,
-        core_reason="core memory may hold it: a person said it", quotes=[made(Quote, told="no")],
-        before=[LATER.model_copy(update={"status": "superseded", "valid_until": SAID})], after=[LATER],
-        judgements=[made(Judged)], contradictions=[DISPUTE], notes=["one note"],
-        steps=[Step(at=SAID, kind="cell.extracted", told=f"made from {IDS['turn_id']}")],
-    ),
-    "entities": Page[EntityRow](entries=[made(EntityRow, name="Kiln", aliases=["the oven"])], total=1),
-    "topics": Page[TopicSummary](entries=[made(TopicSummary, name="Kiln", summary=None)], total=1),
-    "episodes": Page[Episode](entries=[made(Episode, content="They fired it.")], total=1),
-    "weak": [made(Fading, fades_at=NOW + timedelta(days=3)), made(Fading, fades_at=SAID, whose="")],
-    "archived": [made(ForgottenCell)],
+    "list-nothing": Page[Cell](entries=[], total=0),
+    "cell": STORED,
+    "explanation": STORED.model_copy(update={"content": "The kiln is blue.", "life": LIFE}),
+    "entities": Page[Entity](entries=[made(Entity, name="Kiln", aliases=["the oven"])], total=1),
+    "topics": Page[Topic](entries=[made(Topic, name="Kiln", summary=None)], total=1),
+    "weak": [cell(use=Use(fades_at=NOW + timedelta(days=3))), cell(use=Use(fades_at=SAID))],
     "quarantine": [made(QuarantinedChunk, error=None)],
-    "status": made(Status, has_memory=True, rows={"cells": 3}, lost_segments=1, journal_bytes=2_000_000),
+    "status": made(
+        Status, has_memory=True, rows={"cells": 3}, pending={"chunks_pending": 2, "pairs_not_judged": 0},
+        lost_segments=1, journal_bytes=2_000_000,
+    ),
     "status-nothing": made(Status, has_memory=False),
-    "stats": Stats(cells=3, by_type={"fact": 3}, by_topic={"Kiln": 2}, false_forgetting_rate=0.1),
+    "stats": Stats(cells=3, by={"type": {"fact": 3}, "topic": {"Kiln": 2}}),
     "stage": STAGE,
     "night": NightReport(
         night_id="n1", has_llm=False, stages=[STAGE], notes=["no model"], seconds=2.0,

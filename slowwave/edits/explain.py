@@ -1,7 +1,7 @@
 """`explain`: the quotes, judgements and events that made a memory."""
 
 from datetime import datetime
-from typing import cast
+from typing import Any, Literal
 
 import polars as pl
 
@@ -13,11 +13,11 @@ from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import journaled, mentioning
 from slowwave.journal.segments import Journal
-from slowwave.lifecycle.retention import effective_confidence
-from slowwave.recall.lists.quotes import quotes_of
+from slowwave.recall.lists.cells import with_use
 from slowwave.recall.reader import NO_MEMORY, Reader
-from slowwave.schemas.choices import EPISODE, WHOSE, Origin
-from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
+from slowwave.recall.results import CELL, cell_of
+from slowwave.schemas.choices import EPISODE, WHOSE
+from slowwave.schemas.results import Cell, Dispute, Judged, Life, LifeEvent
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import Store, as_filter, col, lit, owned_by
 from slowwave.store.chains import read_chains
@@ -26,7 +26,7 @@ from slowwave.trust.origins import PERSON
 MOST_LINKS = 100
 
 
-def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
+def explain(reader: Reader, cell_id: str, *, now: datetime) -> Cell:
     """Everything known of one memory, as `Memory.explain` says."""
     store = reader.require_store(NO_MEMORY)
     _refuse_erased(reader, store, cell_id.strip())
@@ -39,48 +39,32 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
         elsewhere=lambda begins: _pruned(reader, begins),
     )
     events = mentioning(journal, [whole])
-    steps, made = _life(events, whole)
+    told, made = _events(events, whole)
     stored = store.by_key("cells", [whole])
     if stored.is_empty() and made is None:
         raise NotFoundError(
             f"memory {whole} told a conversation, and a person deleted it: erase the conversation to take its text"
         )
-    cell_usage = store.by_key("cell_usage", [whole])
     row = stored.row(0, named=True) if stored.height else (made or {})
     is_dead = store.by_key("tombstones", [whole], ["cell_id"]).height > 0
     state = str(row["status"]) if stored.height else "deleted" if is_dead else _left(journal, events)
-    quotes, missing = quotes_of(store, reader.settings.owner, row)
-    counts = _counts(store, whole, cell_usage)
-    topics = store.by_key("topics", [str(row["topic_id"] or "")], ["topic_id", "name"])
-    core = store.by_key("core", [whole], ["cell_id", "line_rank"])
-    names = [
-        name for name in Explanation.model_fields if name in row and name != "steps"
-    ]  # those of its life
-    strength = (
-        stored.join(cell_usage, on="cell_id").select(effective_confidence(now=now))
-        if stored.height
-        else stored
-    )
-    return Explanation(
-        **{name: row[name] for name in names},
+    cell = with_use(store, reader.settings.owner, row, now=now)
+    life = Life(
         state=state,
-        effective_confidence=strength.item() if strength.height else None,
-        topic_name=topics["name"][0] if topics.height else None,
-        core_rank=core["line_rank"][0] if core.height else None,
-        core_reason=_core_reason(row, quotes, is_there=stored.height > 0),
-        **counts,
-        quotes=quotes,
-        missing_turns=missing,
-        before=_chain(store, whole, is_after=False),
-        after=_chain(store, whole, is_after=True),
+        chunk_id=row["chunk_id"],
+        model=row["model"],
+        core_reason=_core_reason(cell, is_there=stored.height > 0),
+        before=_chain(store, whole, way="before"),
+        after=_chain(store, whole, way="after"),
         judgements=_judgements(store, whole),
         contradictions=_disputes(reader, whole),
-        steps=steps,
+        events=told,
         notes=[
             *([f"it is {state}: this is what the journal keeps of it"] if stored.is_empty() else []),
-            *_incomplete(reader.home.journal, store),
+            *_incomplete(journal, store),
         ],
     )
+    return cell.model_copy(update={"life": life})
 
 
 def _refuse_erased(reader: Reader, store: Store, cell_id: str) -> None:
@@ -91,15 +75,6 @@ def _refuse_erased(reader: Reader, store: Store, cell_id: str) -> None:
     """
     if store.by_key("tombstones", digests(reader.home.root, [cell_id]), ["cell_id"]).height:
         raise NotFoundError(f"memory {cell_id} was erased: nothing of it is kept")
-
-
-def _counts(store: Store, cell_id: str, cell_usage: pl.DataFrame) -> dict[str, int]:
-    """Return how often a memory was said again and used, with the uses that the next night counts."""
-    names = {"retrieval_count": "retrieved", "citation_count": "cited"}
-    known = cell_usage.row(0, named=True) if cell_usage.height else {}
-    fresh = store.rows("usage", ["usage_type"], (col("cell_id") == lit(cell_id)) & col("folded_at").is_null())
-    new = {name: fresh.filter(pl.col("usage_type") == kind).height for name, kind in names.items()}
-    return {name: known.get(name, 0) + new.get(name, 0) for name in ("confirmations", *names)}
 
 
 def _incomplete(journal: Journal, store: Store) -> list[str]:
@@ -129,52 +104,45 @@ def _pruned(reader: Reader, begins: str) -> set[str]:
     }
 
 
-def _life(events: pl.DataFrame, cell_id: str) -> tuple[list[Step], dict[str, object] | None]:
-    """The steps of a memory's life in their order, and the memory as it was extracted."""
-    steps: list[tuple[int, Step]] = []
-    made: dict[str, object] | None = None
+def _events(events: pl.DataFrame, cell_id: str) -> tuple[list[LifeEvent], dict[str, Any] | None]:
+    """The events of a memory's life in their order, and the memory as it was extracted."""
+    told: list[tuple[int, LifeEvent]] = []
+    made: dict[str, Any] | None = None
     numbered = events.with_row_index("order").cast({"order": pl.Int64})
     for kind, entry in CATALOGUE.items():
         if entry.sentence is None:
             continue
         rows = decode(kind, numbered.filter(pl.col("kind") == kind)).filter(pl.col("cell_id") == cell_id)
         for row in rows.iter_rows(named=True):
-            steps.append(
-                (row["order"], Step(at=row["event_recorded_at"], kind=kind, told=entry.sentence(row)))
-            )
+            event = LifeEvent(at=row["event_recorded_at"], kind=kind, told=entry.sentence(row))
+            told.append((row["order"], event))
             if kind == "cell.extracted":
                 made = {**row, "recorded_at": row["event_recorded_at"]}
-    return [step for _, step in sorted(steps, key=lambda pair: pair[0])], made
+    return [event for _, event in sorted(told, key=lambda pair: pair[0])], made
 
 
-def _core_reason(row: dict[str, object], quotes: list[Quote], *, is_there: bool) -> str:
+def _core_reason(cell: Cell, *, is_there: bool) -> str:
     """The reason why core memory may hold a memory, or may not, by its origin and the turns behind it."""
-    if not is_there or row["status"] != "active":
+    if not is_there or cell.status != "active":
         return "core memory holds only what is remembered now"
-    if row["cell_type"] == EPISODE:
+    if cell.cell_type == EPISODE:
         return "core memory holds single memories, and this retells a conversation"
-    if row["protected"]:
+    if cell.protected:
         return "core memory may hold it: a person confirmed it"
-    if row["origin"] != PERSON:
-        why = WHOSE[cast("Origin", row["origin"])]
-        by_persons = all(quote.origin == PERSON for quote in quotes)
-        taken = (
-            ", and the turns of persons behind it only quote it, or do not say it"
-            if quotes and by_persons
-            else ""
-        )
-        return f"core memory holds only what a person said; whose word this is: {why}{taken}"
-    if row["prompt_version"] == RAW_PROMPT:
+    if cell.origin != PERSON:
+        by_persons = cell.evidence and all(turn.origin == PERSON for turn in cell.evidence)
+        taken = ", and the turns of persons behind it only quote it, or do not say it" if by_persons else ""
+        return f"core memory holds only what a person said; whose word this is: {WHOSE[cell.origin]}{taken}"
+    if cell.prompt_version == RAW_PROMPT:
         return "core memory holds what a person said once a language model has read it: this is raw talk"
     return "core memory may hold it: a person said it"
 
 
-def _chain(store: Store, cell_id: str, *, is_after: bool) -> list[Link]:
+def _chain(store: Store, cell_id: str, *, way: Literal["before", "after"]) -> list[Cell]:
     """The memories that one superseded, or that superseded it, step by step."""
-    names = list(Link.model_fields)
-    rows = read_chains(store, [cell_id], names, way="after" if is_after else "before")
+    rows = read_chains(store, [cell_id], CELL, way=way)
     others = rows.filter(pl.col("cell_id") != cell_id).head(MOST_LINKS)
-    return [Link(**row) for row in others.iter_rows(named=True)]
+    return [cell_of(row) for row in others.iter_rows(named=True)]
 
 
 def _judgements(store: Store, cell_id: str) -> list[Judged]:
@@ -186,8 +154,5 @@ def _judgements(store: Store, cell_id: str) -> list[Judged]:
 
 
 def _disputes(reader: Reader, cell_id: str) -> list[Dispute]:
-    return [
-        one
-        for one in disputes(reader, has_resolved=True)
-        if cell_id in {side.cell_id for side in (one.a, one.b) if side is not None}
-    ]
+    found = disputes(reader, has_resolved=True)
+    return [one for one in found if cell_id in {side.cell_id for side in (one.a, one.b) if side is not None}]

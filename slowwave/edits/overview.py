@@ -1,53 +1,67 @@
-"""`weak` and `stats`: memories that fade soon, and counts of the whole memory."""
+"""Memories that fade soon, counts of the whole memory, and the state of its home."""
 
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 import polars as pl
 
 from slowwave.edits.resolve import disputes
+from slowwave.errors import NotFoundError
+from slowwave.home.paths import Home
 from slowwave.journal.segments import Journal
 from slowwave.lifecycle.fading import fading
 from slowwave.lifecycle.retention import days_since, effective_confidence
 from slowwave.recall.reader import Reader
+from slowwave.recall.results import CELL, cell_of, use_of
 from slowwave.schemas.moments import DAY_UNKNOWN, are_unknown
 from slowwave.schemas.requests import WeakRequest
-from slowwave.schemas.results import Fading, Stats
-from slowwave.store import Store, col, lit, owned_by
-from slowwave.store.forgetting import PREVIEW_DAYS
-from slowwave.trust.origins import ON_TRUST, whose_of
+from slowwave.schemas.results import Cell, Night, Stats, Status, columns_of
+from slowwave.schemas.tables import TABLES, VECTOR_TEXT
+from slowwave.store import EMBEDDER_OF, Expr, Store, col, lit, open_store, owned_by
+from slowwave.store.forgetting import PREVIEW_DAYS, forgetting_of
 
 AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
 TOPICS = 10
 
+ACTIVE = col("status") == lit("active")
+WAITING = {
+    "chunks_pending": ("chunks", col("status") == lit("pending")),
+    "chunks_failed": ("chunks", col("status") == lit("failed")),
+    "chunks_quarantined": ("chunks", col("status") == lit("quarantined")),
+    "memories_not_reconciled": ("cells", ACTIVE & (col("is_judged") == lit(value=False))),
+    "pairs_not_judged": ("judgements", col("verdict") == lit("unjudged")),
+    "memories_to_review": ("cells", ACTIVE & (col("needs_review") == lit(value=True))),
+    "judgements_in_quarantine": ("judging", col("status") == lit("quarantined")),
+    "memories_without_topic": ("cells", ACTIVE & col("topic_id").is_null()),
+    "open_contradictions": ("contradictions", col("status") == lit("open")),
+    "uses_not_counted": ("usage", col("folded_at").is_null()),
+}
+"""Work of the next runs: the rows that wait for it."""
 
-def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]:
+SEGMENTS = "journal_segments_not_applied"
+"""The same of the journal."""
+
+
+def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Cell]:
     """Memories that the nights would archive within so many days, as `Memory.weak` says."""
     ahead = PREVIEW_DAYS if request.days is None else request.days
     store = reader.current()
     if store is None:
         return []
-    columns = [
-        "content",
-        "status",
-        "confidence",
-        "decay_rate",
-        "event_time",
-        "source_name",
-        "cell_id",
-        *ON_TRUST,
-    ]
+    columns = [*CELL, "decay_rate"]
     cells = store.rows("cells", columns, owned_by(reader.settings.owner) & (col("status") == lit("active")))
     cell_usage, settings = store.by_key("cell_usage", cells["cell_id"]), reader.settings
-    soon = fading(cells, cell_usage, now=now, forget=settings.forget, days=ahead)
     found = (
-        soon.join(cells, on="cell_id", how="inner", maintain_order="left")
+        fading(cells, cell_usage, now=now, forget=settings.forget, days=ahead)
+        .join(cells, on="cell_id", how="inner", maintain_order="left")
         .join(cell_usage, on="cell_id", how="inner", maintain_order="left")
         .with_columns(effective_confidence=effective_confidence(now=now))
     )
-    named = [name for name in Fading.model_fields if name != "whose"]
+    names = ("fades_at", "effective_confidence")
     return [
-        Fading(**{name: row[name] for name in named}, whose=whose_of(row))
+        cell_of(row, use=use_of(row, **{name: row[name] for name in names}))
         for row in found.iter_rows(named=True)
     ]
 
@@ -55,36 +69,103 @@ def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]
 def stats(reader: Reader, *, now: datetime) -> Stats:
     """Count the memory of this owner, as `Memory.stats` says."""
     home, store = reader.home, reader.current()
-    sizes = {
-        "journal_bytes": _size(home.journal.root),
-        "journal_segments": len(home.journal.segment_ids()),
-        "store_bytes": _size(home.store_root),
-        **_forgetting(home.journal),
-    }
+    sizes = {"journal_bytes": size_of(home.journal.root), "store_bytes": size_of(home.store_root)}
     if store is None:
         return Stats(**sizes, notes=[reader.why_nothing()])
     mine = owned_by(reader.settings.owner)
     names = ["cell_id", "topic_id", "cell_type", "status", "origin", "protected", "event_time"]
     cells = store.rows("cells", names, mine)
     active = cells.filter(pl.col("status") == "active")
+    uses = store.rows("usage", ["usage_type", "cell_id"]).join(cells, on="cell_id", how="semi")
     return Stats(
         cells=cells.height,
-        by_status=_counted(cells, "status"),
-        by_type=_counted(active, "cell_type"),
-        by_origin=_counted(active, "origin"),
-        by_age=_ages(active, now=now),
-        by_topic=_largest(store, active),
+        turns=store.count("turns", mine),
+        topics=store.rows("topics", ["merged_into"], mine)["merged_into"].null_count(),
+        by={
+            "status": _counted(cells, "status"),
+            "type": _counted(active, "cell_type"),
+            "origin": _counted(active, "origin"),
+            "age": _ages(active, now=now),
+            "use": _counted(uses, "usage_type"),
+            "topic": _largest(store, active),
+        },
         without_topic=active["topic_id"].null_count(),
         protected=active["protected"].sum(),
         never_used=_never_used(store, active),
-        turns=store.count("turns", mine),
-        topics=store.rows("topics", ["merged_into"], mine)["merged_into"].null_count(),
         tombstones=store.count("tombstones", mine),
         erased_turns=store.count("erasures", mine),
         open_contradictions=len(disputes(reader)),
-        usage=_uses(store, cells),
+        forgetting=forgetting_of(store, now=now),
         **sizes,
     )
+
+
+def read_status(home: Home, *, now: datetime) -> Status:
+    """The state of a home, read without a lock.
+
+    Raises:
+        ConfigError: the store is damaged or of another version.
+    """
+    journal = home.journal
+    sizes = {
+        "journal_bytes": size_of(journal.root),
+        "store_bytes": size_of(home.store_root),
+        "cache_bytes": size_of(home.cache_path.parent),
+    }
+    segments = set(journal.segment_ids())
+    try:
+        store = open_store(home.store_root)
+    except NotFoundError:
+        return Status(home=home.root, has_memory=False, pending={SEGMENTS: len(segments)}, **sizes)
+    applied = store.applied_segments()
+    unreadable = _unreadable(journal, segments - applied)
+    return Status(
+        home=home.root,
+        has_memory=True,
+        embedder_id=store.meta.embedder_id,
+        pending={SEGMENTS: len(segments - applied - unreadable), **_pending(store)},
+        lost_segments=len(unreadable | (applied - segments)),
+        last_night=_last_night(store),
+        forgetting=forgetting_of(store, now=now),
+        rows={name: store.count(name) for name in TABLES},
+        **sizes,
+    )
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file or of everything in a folder; 0 where there is nothing."""
+    files = [path] if path.is_file() else path.rglob("*")
+    total = 0
+    for file in files:
+        try:
+            total += file.stat().st_size if file.is_file() else 0
+        except FileNotFoundError:  # a running night tidied it away
+            continue
+    return total
+
+
+def _unreadable(journal: Journal, segment_ids: set[str]) -> set[str]:
+    """Segments that are torn: no run will ever apply them, `doctor` names them."""
+    return {problem.path.stem for problem in journal.read(sorted(segment_ids)).problems}
+
+
+def _pending(store: Store) -> dict[str, int]:
+    """The work that waits for the next runs, counted by its name."""
+    counts = {name: store.count(table, where) for name, (table, where) in WAITING.items()}
+    # what was deleted in another home came without its text: there is nothing to embed
+    texts = (
+        store.count(name, (col(EMBEDDER_OF["vector"]) == lit("")) & _has_text(name)) for name in VECTOR_TEXT
+    )
+    return {**counts, "texts_without_vector": sum(texts) if store.meta.embedder_id else 0}
+
+
+def _has_text(table: str) -> Expr:
+    return reduce(or_, (col(name).is_not_null() for name in VECTOR_TEXT[table]))
+
+
+def _last_night(store: Store) -> Night | None:
+    last = store.rows("nights", where=col("outcome") != lit("learned")).sort("finished_at").tail(1)
+    return Night(**last.select(columns_of(Night)).row(0, named=True)) if last.height else None
 
 
 def _counted(rows: pl.DataFrame, name: str) -> dict[str, int]:
@@ -118,23 +199,3 @@ def _never_used(store: Store, active: pl.DataFrame) -> int:
     used = cell_usage.filter((pl.col("retrieval_count") + pl.col("citation_count")) > 0)["cell_id"]
     waiting = store.rows("usage", ["cell_id"], col("usage_type").isin(["retrieved", "cited"]))["cell_id"]
     return active.filter(~pl.col("cell_id").is_in(pl.concat([used, waiting]).unique().implode())).height
-
-
-def _uses(store: Store, cells: pl.DataFrame) -> dict[str, int]:
-    uses = store.rows("usage", ["usage_type", "cell_id"]).join(cells, on="cell_id", how="semi")
-    return _counted(uses, "usage_type")
-
-
-def _forgetting(journal: Journal) -> dict[str, int | float | None]:
-    """Numbers of archivals and revivals, counted from events since rows may have left the store."""
-    archived = revived = 0
-    for segment_id in journal.segment_ids():
-        data = journal.path_of(segment_id).read_bytes()
-        archived += data.count(b'"kind": "cell.archived"')
-        revived += data.count(b'"kind": "cell.revived"')
-    rate = revived / archived if archived else None
-    return {"archived_events": archived, "revived_events": revived, "false_forgetting_rate": rate}
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0

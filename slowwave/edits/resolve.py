@@ -24,9 +24,10 @@ from slowwave.home.workspace import Workspace
 from slowwave.ingest.statements import read_note
 from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.recall.reader import Reader
+from slowwave.recall.results import CELL, cell_of
 from slowwave.schemas.moments import first_of, latest_of
 from slowwave.schemas.requests import CorrectRequest, ResolveRequest
-from slowwave.schemas.results import Dispute, Resolved, Side
+from slowwave.schemas.results import Cell, Dispute, Resolved, columns_of
 from slowwave.store import Row, Store, owned_by
 from slowwave.trust.origins import is_passage
 
@@ -220,15 +221,16 @@ def _row(work: Workspace, contradiction_id: str) -> Row:
     return work.store.by_key("contradictions", [whole]).row(0, named=True)
 
 
-def _sides(store: Store, cell_ids: list[str]) -> dict[str, Side]:
-    cells = store.by_key("cells", cell_ids, list(Side.model_fields))
-    return {row["cell_id"]: Side(**row) for row in cells.iter_rows(named=True)}
+def _sides(store: Store, cell_ids: list[str]) -> dict[str, Cell]:
+    cells = store.by_key("cells", cell_ids, CELL)
+    return {row["cell_id"]: cell_of(row) for row in cells.iter_rows(named=True)}
 
 
-def _dispute(row: Row, sides: dict[str, Side]) -> Dispute:
-    names = [name for name in Dispute.model_fields if name not in ("a", "b")]
+def _dispute(row: Row, sides: dict[str, Cell]) -> Dispute:
     return Dispute(
-        **{name: row[name] for name in names}, a=sides.get(row["cell_a"]), b=sides.get(row["cell_b"])
+        **{name: row[name] for name in columns_of(Dispute)},
+        a=sides.get(row["cell_a"]),
+        b=sides.get(row["cell_b"]),
     )
 
 

@@ -36,7 +36,8 @@ from slowwave.recall.who import SHARES as PROFILE_SHARES
 from slowwave.recall.who import entity_of, profile_lines
 from slowwave.recall.work import Work, work_lines
 from slowwave.schemas.context import Activity, Context, ContextRequest
-from slowwave.schemas.search import MAX_QUERY_CHARACTERS, EntityPage, Filters
+from slowwave.schemas.results import Entity
+from slowwave.schemas.search import MAX_QUERY_CHARACTERS, Filters
 from slowwave.settings.groups import ContextSettings
 from slowwave.store import Store
 
@@ -148,7 +149,7 @@ def _choose(
     room: int,
     shares: Shares,
     now: datetime,
-    entity: EntityPage | None,
+    entity: Entity | None,
 ) -> Packed:
     if layout == "tiers":
         return _choose_tiers(reader, store, request, room, shares, now)

@@ -88,7 +88,7 @@ def as_they_stood(cell: Row, survivors: Mapping[str, datetime], filters: Filters
     revised = filters.known_at is not None and revised_at and revised_at > filters.known_at
     ended = filters.as_of is not None and end and end > filters.as_of
     if cell["status"] == "superseded" and (revised or ended):
-        return {**cell, "status": "active", "superseded_by": None, "valid_until": None}
+        return {**cell, "status": "active", "superseded_by": None, "superseded_at": None, "valid_until": None}
     return cell
 
 

@@ -1,5 +1,7 @@
 """A person or thing: who or what it is, what holds of it now and held before, and who stands beside it."""
 
+from typing import Any
+
 import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
@@ -8,17 +10,19 @@ from slowwave.lifecycle.values import ATTRIBUTE, compared_values, former_values
 from slowwave.recall.conditions import scope_condition
 from slowwave.recall.graph import cells_of, entities_named
 from slowwave.recall.reader import Reader
-from slowwave.recall.timeline import TOLD, events_of, told_cells
+from slowwave.recall.results import cell_of
+from slowwave.recall.timeline import events_of, told_cells
 from slowwave.schemas.moments import first_of
-from slowwave.schemas.search import EntityPage, EntityResult, Fact, FormerValue, Neighbour
+from slowwave.schemas.results import Cell, Entity, EntityResult, Neighbour, columns_of
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Row, Store, col
 from slowwave.store.chains import doubted_and_both_valid, side_by_side
 
+ENTITY = ("canonical_name", *(name for name in columns_of(Entity) if name != "name"))
+"""Columns of a row of `entities` that becomes a result."""
+
 SHOWN = 10
 """Neighbours, and late memories, on a page."""
-
-READ = [*TOLD, *ATTRIBUTE, "value", "recorded_at"]
 
 
 def describe(reader: Reader, name: str) -> EntityResult:
@@ -38,8 +42,8 @@ def describe(reader: Reader, name: str) -> EntityResult:
             f"memory knows nobody and nothing called {name.strip()!r}: the night resolves names, and "
             "`slowwave search` may find other words for it"
         )
-    rows = store.by_key("entities", found["entity_id"], ["entity_id", "summary", "needs_review"])
-    whole = found.join(rows, on="entity_id", how="inner", maintain_order="left")
+    rows = store.by_key("entities", found["entity_id"], ENTITY)
+    whole = found.select("entity_id").join(rows, on="entity_id", how="inner", maintain_order="left")
     pages = [page for row in whole.iter_rows(named=True) if (page := _page(store, owner, row)) is not None]
     if not pages:
         raise NotFoundError(f"no memory names {name.strip()!r} any more")
@@ -47,29 +51,32 @@ def describe(reader: Reader, name: str) -> EntityResult:
     return EntityResult(name=name.strip(), entities=pages, notes=notes)
 
 
-def _page(store: Store, owner: ScopeSettings, row: Row) -> EntityPage | None:
+def _page(store: Store, owner: ScopeSettings, row: Row) -> Entity | None:
     """The page of one entity; None if the memories that named it are gone since the last night."""
     entity_id: str = row["entity_id"]
     ids = cells_of(store, owner, [entity_id])
-    cells = told_cells(store, owner, ids, READ)
+    cells = told_cells(store, owner, ids)
     if cells.is_empty():
         return None
-    copied = ("entity_id", "project_id", "entity_type", "aliases", "summary", "needs_review", "mention_count")
+    lately = events_of(cells.filter(pl.col("status") == "active")).reverse().head(SHOWN)
     names = [row["canonical_name"], *(row["aliases"] or [])]
-    return EntityPage.model_validate(
-        {
-            **{key: row[key] for key in copied},
-            "name": row["canonical_name"],
-            "first_at": cells.select(first_of(pl.col("event_time"))).item(),
-            "last_at": cells["event_time"].max(),
-            "facts": _facts(store, cells, names, str(row["entity_type"])),
-            "neighbours": _neighbours(store, owner, ids, entity_id),
-            "lately": events_of(cells.filter(pl.col("status") == "active").select(TOLD))[::-1][:SHOWN],
-        }
+    return entity_of(
+        row,
+        first_at=cells.select(first_of(pl.col("event_time"))).item(),
+        last_at=cells["event_time"].max(),
+        facts=_facts(store, cells, names, str(row["entity_type"])),
+        neighbours=_neighbours(store, owner, ids, entity_id),
+        lately=[cell_of(one) for one in lately.iter_rows(named=True)],
     )
 
 
-def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> list[Fact]:
+def entity_of(row: Row, **known: Any) -> Entity:
+    """A row of `entities` as a result, with what else is known of it."""
+    copied = {name: row[name] for name in ENTITY if name != "canonical_name"}
+    return Entity(**{**copied, "aliases": row["aliases"] or []}, name=row["canonical_name"], **known)
+
+
+def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> list[Cell]:
     """Current values of the cells that have the entity as their subject, each with the values before."""
     keys = _keys(pl.Series("name", names, dtype=pl.String), kind)
     about = cells.drop_nulls([*ATTRIBUTE, "value"])
@@ -84,14 +91,10 @@ def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> li
     former, doubted = former_values(claims, values.outdated), doubted | values.doubted
     current = about.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(list(values.outdated)))
     return [
-        Fact(
-            **{name: row[name] for name in ("cell_id", "attribute", "value", "content")},
-            since=row["valid_from"],
+        cell_of(
+            row,
             has_open_contradiction=row["cell_id"] in doubted,
-            history=[
-                FormerValue(**{name: past[name] for name in FormerValue.model_fields})
-                for past in former.get(row["cell_id"], [])
-            ],
+            history=[cell_of(past) for past in former.get(row["cell_id"], [])],
         )
         for row in current.sort("attribute", "valid_from", "cell_id").iter_rows(named=True)
     ]

@@ -17,6 +17,7 @@ from slowwave.recall.conditions import (
     within,
 )
 from slowwave.recall.question import Question, standing_disputes
+from slowwave.recall.results import CELL, COUNTS
 from slowwave.recall.turns import (
     DIALOGUE_TURNS,
     TURN_COLUMNS,
@@ -29,24 +30,17 @@ from slowwave.recall.turns import (
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import TEXT_INDEX, Expr, FirstQuery, Query, Row, RowsQuery, SearchQuery, col, lit
 
-CELL_COLUMNS = (
-    "cell_id", "topic_id", "cell_type", "subject", "attribute", "value", "content", "summary", "compressed",
-    "index_label", "steps", "template", "salience", "confidence", "status", "superseded_by", "superseded_at", "origin",
-    "valid_from", "valid_until", "event_time", "recorded_at", "decay_rate", "protected", "evidence", "artifacts",
-    "session_id", "source_name", "project_id", "prompt_version", "head_id", "property",
-)  # fmt: skip
+CELL_COLUMNS = (*CELL, "index_label", "decay_rate", "head_id", "property")
 """Columns of a memory that scoring, resolving and rendering take."""
 
 TOPIC_COLUMNS = (
     "name", "summary", "compressed", "updated_at", "summarized_at", "cell_count", "needs_review", "merged_into",
+    "project_id",
 )  # fmt: skip
 USAGE_COLUMNS = (
+    *COUNTS,
     "cell_id",
-    "last_accessed",
     "retrieved_at",
-    "retrieval_count",
-    "ignore_count",
-    "confirmations",
 )
 
 MATCHED = TEXT_INDEX["cells"]

@@ -21,11 +21,12 @@ from slowwave.language.names import (
 )
 from slowwave.lifecycle.walker import walk
 from slowwave.recall.conditions import scope_condition
-from slowwave.schemas.search import ChainStep, Direction
+from slowwave.recall.results import CELL, cell_of
+from slowwave.schemas.results import Cell, Step
+from slowwave.schemas.search import Direction
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Row, RowsQuery, SearchQuery, Store, col, lit
-from slowwave.trust.origins import ON_TRUST, whose_of
 
 SAID_MOST = 1_000
 """Memories that are looked at for a name as it was said."""
@@ -36,8 +37,6 @@ _QUALIFIER = re.compile(r" \([^)]*\)$")
 CAUSAL = col("relation") == lit("causal")
 REPLACED = col("status") == lit("superseded")
 ELABORATED = col("effect") == lit("elaborated")
-TOLD = ("cell_id", "content", "cell_type", "status", "event_time", "source_name")
-"""Columns of a memory that a chain shows, beside those that say whose word it is."""
 
 _ENTITY = ["entity_id", *OWNER, "canonical_name", "entity_type", "aliases", "family", "mention_count"]
 
@@ -195,8 +194,8 @@ def reasons(
     *,
     direction: Direction = "back",
     depth: int = 2,
-) -> list[ChainStep]:
-    """Memories that led to these cells, nearest first, each with its text.
+) -> list[Cell]:
+    """Memories that led to these cells, nearest first, each with the step that reached it.
 
     Archived and deleted cells are left out; a superseded one says so in `status`.
     """
@@ -204,15 +203,12 @@ def reasons(
     if not steps:
         return []
     mine = scope_condition(owner) & col("status").isin(["active", "superseded"])
-    trust = [name for name in ON_TRUST if name not in TOLD]
     (found,) = store.find(
-        [RowsQuery("cells", (*TOLD, *trust), mine & col("cell_id").isin([row["cell_id"] for row in steps]))]
+        [RowsQuery("cells", CELL, mine & col("cell_id").isin([row["cell_id"] for row in steps]))]
     )
-    cells = {
-        row["cell_id"]: {
-            **{name: row[name] for name in TOLD},
-            "whose": whose_of(row),
-        }
-        for row in found
-    }
-    return [ChainStep(**{**row, **cells[row["cell_id"]]}) for row in steps if row["cell_id"] in cells]
+    cells = {row["cell_id"]: row for row in found}
+    return [
+        cell_of(cells[reached], step=Step(**step))
+        for reached, step in ((step.pop("cell_id"), step) for step in steps)
+        if reached in cells
+    ]

@@ -18,7 +18,7 @@ from slowwave.recall.said import Said, score_said
 from slowwave.recall.score import score_units
 from slowwave.recall.standing_turns import standing_turns
 from slowwave.recall.turns import worked_turns
-from slowwave.schemas.search import Filters, TurnHit
+from slowwave.schemas.search import Filters
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import Expr, FirstQuery, Row, RowsQuery, Store, col
 from slowwave.trust.origins import ON_TRUST, whose_of
@@ -235,9 +235,8 @@ def unread(recalled: Recalled, among: Sequence[Said]) -> list[Said]:
 def still_current(recalled: Recalled, among: Sequence[Said]) -> list[Said]:
     """The messages that may be quoted: nobody deleted or corrected what they say."""
     question, left = recalled.question, {one.turn_id: one for one in among}
-    hits = [TurnHit(**one.row, score=max(one.score, 0.0)) for one in among]
-    kept = standing_turns(question.store, question.settings.owner, hits)
-    return [replace(left[hit.turn_id], row={**left[hit.turn_id].row, "content": hit.content}) for hit in kept]
+    kept = standing_turns(question.store, question.settings.owner, [one.row for one in among])
+    return [replace(left[row["turn_id"]], row=row) for row in kept]
 
 
 MOST_KNOWN = 200

@@ -17,25 +17,14 @@ from slowwave.recall.reader import Reader
 from slowwave.recall.recalled import UNREAD_AMONG, Recalled, TopicUnit, near_best, recall, unread
 from slowwave.recall.render import echo_mark, full_text, value_line
 from slowwave.recall.resolve import Unit
+from slowwave.recall.results import cell_of, turn_of, use_of
 from slowwave.recall.said import Said
 from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.schemas.choices import EPISODE, WHOSE
 from slowwave.schemas.refusals import in_utc, possible
-from slowwave.schemas.search import (
-    CellHit,
-    ChainStep,
-    DetailLevel,
-    Filters,
-    FormerValue,
-    Narrowing,
-    SearchRequest,
-    SearchResult,
-    TopicHit,
-    TurnHit,
-    When,
-)
-from slowwave.store import Row, RowsQuery, col
-from slowwave.trust.origins import whose_of
+from slowwave.schemas.results import Cell, Rank, SearchResult, Topic, Turn
+from slowwave.schemas.search import DetailLevel, Filters, Narrowing, SearchRequest, When
+from slowwave.store import RowsQuery, col
 from slowwave.trust.speakers import origin_of, speaker_of
 
 TIMES: dict[str, Use] = {"after": "after", "before": "before", "as_of": "as_of", "known_at": "as_of"}
@@ -118,7 +107,7 @@ def ask(
     store = reader.current()
     known = store.count("cells") if store is not None else 0
     if store is None or (known == 0 and store.count("turns") == 0):
-        return SearchResult(query=query, notes=[reader.why_nothing()], topics=[], cells=[])
+        return SearchResult(query=query, notes=[reader.why_nothing()])
     notes = [UNFINISHED_ERASE] if reader.home.erase_path.exists() else []
     notes += [NOTHING_EXTRACTED] if known == 0 and detail_level != "evidence" else []
     if vector is None:
@@ -226,7 +215,7 @@ def _why_empty(filters: Filters) -> list[str]:
     return [f"no memory that may be found passes the filters: {', '.join(named)}"] if named else []
 
 
-def _reasons(question: Question, cells: list[CellHit], recalled: Recalled) -> list[ChainStep]:
+def _reasons(question: Question, cells: list[Cell], recalled: Recalled) -> list[Cell]:
     """Steps that led to the memories, if the question asks why; a complex question looks further."""
     if question.intent != "why" or not cells or question.filters.is_historical:
         return []
@@ -235,88 +224,76 @@ def _reasons(question: Question, cells: list[CellHit], recalled: Recalled) -> li
     steps = reasons(question.store, question.settings.owner, ids, depth=depth)[:most]
     room = question.settings.search.excerpt_characters
     return [
-        step.model_copy(update={"excerpt": excerpt(step.content, recalled.asked, most=room)})
+        step.model_copy(
+            update={
+                "rank": Rank(
+                    score=0, text=step.content, excerpt=excerpt(step.content, recalled.asked, most=room)
+                )
+            }
+        )
         for step in steps
     ]
 
 
 # Hits
 
-_CELL_FIELDS = tuple(
-    name
-    for name in CellHit.model_fields
-    if name
-    not in {
-        "text", "whose", "score", "confirmations", "turn_ids", "topic_name", "has_open_contradiction", "history",
-        "why", "excerpt", "evidence", "rival", "echo",
-    }
-)  # fmt: skip
-_FORMER_FIELDS = tuple(name for name in FormerValue.model_fields if name != "value")
 
-
-def cell_hit(recalled: Recalled, unit: Unit) -> CellHit:
+def cell_hit(recalled: Recalled, unit: Unit) -> Cell:
     """A unit as a memory of an answer."""
     question, row = recalled.question, unit.row
     now = question.filters.as_of or question.now
     text = row["content"] if row["steps"] or row["template"] else full_text(unit, question.settings, now=now)
     topic = recalled.gathered.topics.get(row["topic_id"] or "")
     usage = recalled.gathered.usage.get(unit.cell_id)
-    return CellHit(
-        **{name: row[name] for name in _CELL_FIELDS},
-        text=text,
-        whose=whose_of(row),
-        score=max(unit.score, 0.0),
-        why={name: float(value) for name, value in unit.columns.items()},
-        # how often it had been said again by a past moment, the counts do not tell
-        confirmations=0 if question.filters.is_historical or usage is None else usage["confirmations"],
-        turn_ids=row["evidence"],
+    shown = excerpt(text, recalled.asked, most=question.settings.search.excerpt_characters)
+    why = {name: float(value) for name, value in unit.columns.items()}
+    return cell_of(
+        row,
         topic_name=topic["name"] if topic else None,
         has_open_contradiction=unit.rival is not None,
-        rival=None if unit.rival is None else _former(unit.rival),
+        rival=None if unit.rival is None else cell_of(unit.rival),
         echo=echo_mark(unit.echo_of) if unit.echo_of is not None else None,
-        history=[_former(past) for past in unit.history],
-        excerpt=excerpt(text, recalled.asked, most=question.settings.search.excerpt_characters),
+        history=[cell_of(past) for past in unit.history],
+        rank=Rank(score=max(unit.score, 0.0), why=why, text=text, excerpt=shown),
+        # of a past moment the counts say nothing
+        use=None if question.filters.is_historical or usage is None else use_of(usage),
     )
 
 
-def _former(row: Row) -> FormerValue:
-    return FormerValue(**{name: row[name] for name in _FORMER_FIELDS}, value=row["value"] or row["content"])
-
-
-def topic_hit(recalled: Recalled, topic: TopicUnit) -> TopicHit:
+def topic_hit(recalled: Recalled, topic: TopicUnit) -> Topic:
     """A topic of an answer, with the values that changed since its summary was written."""
-    row = topic.row
-    return TopicHit(
+    row, summary = topic.row, topic.row["summary"]
+    return Topic(
         topic_id=row["topic_id"],
         name=row["name"],
-        summary=row["summary"],
+        summary=summary,
         updated_at=row["summarized_at"] or row["updated_at"],
         cell_count=row["cell_count"],
+        project_id=row["project_id"],
         whose=topic.whose,
         since=[value_line(unit) or unit.row["content"] for unit in topic.since],
         is_outdated=bool(row["needs_review"] or topic.since),
-        score=topic.score,
-        excerpt=excerpt(row["summary"], recalled.asked, most=len(row["summary"])),
+        rank=Rank(
+            score=topic.score, text=summary, excerpt=excerpt(summary, recalled.asked, most=len(summary))
+        ),
     )
 
 
-def turn_hit(recalled: Recalled, one: Said, *, is_unread: bool = False, share: float = 1.0) -> TurnHit:
+def turn_hit(recalled: Recalled, one: Said, *, is_unread: bool = False, share: float = 1.0) -> Turn:
     """A message of an answer, with who says what is shown of it and whose word that is."""
     row, most = one.row, int(share * recalled.question.settings.search.excerpt_characters)
     shown = excerpt(row["content"], recalled.asked, most=most)
     part = {"role": row["role"], "content": row["content"], "shown": shown.text}
-    return TurnHit(
-        **{name: row[name] for name in TURN_COLUMNS},
-        score=max(one.score, 0.0),
-        why=one.columns,
+    return turn_of(
+        row,
         said_by=speaker_of(speaker=row["speaker"], **part),
         whose=WHOSE[origin_of(row["origin"], **part)],
         is_unread=is_unread,
-        excerpt=shown,
+        rank=Rank(score=max(one.score, 0.0), why=one.columns, text=row["content"], excerpt=shown),
     )
 
 
-def _with_evidence(recalled: Recalled, cells: list[CellHit]) -> list[CellHit]:
+def _with_evidence(recalled: Recalled, cells: list[Cell]) -> list[Cell]:
     """Each memory with the messages that it came from, as far as they had been said, in their order."""
     # an episode rests on a whole conversation: its messages are not quoted under it
     wanted = sorted({turn_id for cell in cells if cell.cell_type != EPISODE for turn_id in cell.turn_ids})

@@ -12,7 +12,6 @@ from itertools import chain
 from slowwave.language.units import units_within
 from slowwave.recall.conditions import scope_condition
 from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.search import TurnHit
 from slowwave.schemas.tables import RAW_PROMPT, STATED
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Row, RowsQuery, StoreReader, col, lit
@@ -29,14 +28,14 @@ _STATE = (
 )
 
 
-def standing_turns(store: StoreReader, owner: ScopeSettings, turns: Sequence[TurnHit]) -> list[TurnHit]:
-    """The turns that may be quoted as what holds, in their order.
+def standing_turns(store: StoreReader, owner: ScopeSettings, turns: Sequence[Row]) -> list[Row]:
+    """The turns (rows of `turns`) that may be quoted as what holds, in their order.
 
     Left out are those of which a memory was deleted, or ended because another took its place, and on which no other
     memory rests that holds. A turn that no memory rests on stays, and so does one whose memory faded. Where the
     memories that hold are raw passages, a turn has what they hold of it.
     """
-    asked = {turn.turn_id for turn in turns}
+    asked = {turn["turn_id"] for turn in turns}
     if not asked:
         return []
     scope = scope_condition(owner)
@@ -50,7 +49,7 @@ def standing_turns(store: StoreReader, owner: ScopeSettings, turns: Sequence[Tur
     doubted = asked & _evidence(dead) | asked & _evidence(touching)
     if not doubted:
         return list(turns)
-    sessions = sorted({turn.session_id for turn in turns if turn.turn_id in doubted})
+    sessions = sorted({turn["session_id"] for turn in turns if turn["turn_id"] in doubted})
     beside = scope & col("session_id").isin(sessions) & col("status").isin(["active", "archived"])
     named = col("cell_id").isin([row["cell_id"] for row in touching])
     living, ended = store.find([RowsQuery("cells", _STATE, beside), RowsQuery("cells", _STATE, named)])
@@ -60,9 +59,9 @@ def standing_turns(store: StoreReader, owner: ScopeSettings, turns: Sequence[Tur
     lasting += [row for row in ended if _lives_on(store, row)]
     whole, in_part = _evidence(lasting), _evidence(passages)
     return [
-        turn if turn.turn_id not in doubted or turn.turn_id in whole else _told_by(passages, turn)
+        turn if turn["turn_id"] not in doubted or turn["turn_id"] in whole else _told_by(passages, turn)
         for turn in turns
-        if turn.turn_id not in doubted - whole - in_part
+        if turn["turn_id"] not in doubted - whole - in_part
     ]
 
 
@@ -73,10 +72,12 @@ def _evidence(rows: Iterable[Row]) -> set[str]:
     return set(chain.from_iterable(row["evidence"] or () for row in rows))
 
 
-def _told_by(passages: Sequence[Row], turn: TurnHit) -> TurnHit:
+def _told_by(passages: Sequence[Row], turn: Row) -> Row:
     """A turn with what living passages hold of it."""
-    told = units_within([row["content"] for row in passages if turn.turn_id in row["evidence"]], turn.content)
-    return turn if not told or told == turn.content.strip() else turn.model_copy(update={"content": told})
+    told = units_within(
+        [row["content"] for row in passages if turn["turn_id"] in row["evidence"]], turn["content"]
+    )
+    return turn if not told or told == turn["content"].strip() else {**turn, "content": told}
 
 
 def _lives_on(store: StoreReader, row: Row) -> bool:

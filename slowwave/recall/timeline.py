@@ -9,23 +9,16 @@ from slowwave.language.names import plain_name
 from slowwave.recall.conditions import scope_condition
 from slowwave.recall.graph import cells_naming, cells_saying
 from slowwave.recall.reader import Reader
+from slowwave.recall.results import CELL, cell_of
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.requests import TimelineRequest
-from slowwave.schemas.search import Timeline, TimelineEvent
+from slowwave.schemas.results import Timeline
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Expr, Store, col, lit
-from slowwave.trust.origins import whose_of
-
-TOLD = [
-    "cell_id", "cell_type", "content", "status", "valid_from", "valid_until", "event_time", "superseded_by",
-    "session_id", "source_name", "origin", "prompt_version", "protected",
-]  # fmt: skip
+from slowwave.store import Expr, Store, as_filter, col, lit
 
 UNWORKED = (
     "`slowwave run nightly` makes them, and a search with `--detail evidence` finds what was said in it"
 )
-
-READ_AT_ONCE = 1_000
 
 
 def timeline(reader: Reader, request: TimelineRequest) -> Timeline:
@@ -53,24 +46,19 @@ def timeline(reader: Reader, request: TimelineRequest) -> Timeline:
     events = events_of(cells)
     most = request.limit
     notes = [f"the newest {most} of {len(events)}"] if len(events) > most else []
-    return Timeline(title=given[kind], events=events[-most:], notes=notes)
+    told = [cell_of(row) for row in events.tail(most).iter_rows(named=True)]
+    return Timeline(title=given[kind], events=told, notes=notes)
 
 
-def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:
-    """Cells (with the columns `TOLD`) as events, oldest first.
+def events_of(cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells (columns of `cells`) that are events, oldest first.
 
     What was said twice stands once: a cell that was merged into another is no event of its own, nor is an episode that
     tells no more than a memory of its conversation. What was corrected never held, and is none either.
     """
     end = pl.col("valid_until")
     is_none = (pl.col("status") == "superseded") & (end.is_null() | (end <= pl.col("valid_from")))
-    rows = _without_echoes(cells.filter(~is_none)).sort("valid_from", "event_time", "cell_id")
-    renamed = rows.rename({"valid_from": "at", "valid_until": "until"})
-    named = [name for name in TimelineEvent.model_fields if name != "whose"]
-    return [
-        TimelineEvent(**{name: row[name] for name in named}, whose=whose_of(row))
-        for row in renamed.iter_rows(named=True)
-    ]
+    return _without_echoes(cells.filter(~is_none)).sort("valid_from", "event_time", "cell_id")
 
 
 def _without_echoes(cells: pl.DataFrame) -> pl.DataFrame:
@@ -89,14 +77,9 @@ def _adds_nothing(episode: str, memories: Iterable[str]) -> bool:
     return any(all(line in memory for line in lines) for memory in memories)
 
 
-def told_cells(store: Store, owner: ScopeSettings, cell_ids: list[str], columns: list[str]) -> pl.DataFrame:
-    """The named columns of these cells, as far as the asking owner may see them."""
-    mine = scope_condition(owner)
-    parts = [store.by_key("cells", [], columns)]
-    for start in range(0, len(cell_ids), READ_AT_ONCE):
-        part = cell_ids[start : start + READ_AT_ONCE]
-        parts.append(store.rows("cells", columns, mine & col("cell_id").isin(part)))
-    return pl.concat(parts)
+def told_cells(store: Store, owner: ScopeSettings, cell_ids: list[str]) -> pl.DataFrame:
+    """The rows of these cells, as far as the asking owner may see them."""
+    return store.by_key("cells", cell_ids, CELL).filter(as_filter(scope_condition(owner)))
 
 
 def _of_name(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
@@ -109,7 +92,7 @@ def _of_name(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
         wanted = plain_name(pl.lit(name))
         is_it = (" " + plain_name(said) + " ").str.contains(" " + wanted + " ", literal=True) & (wanted != "")
         ids = about.filter(is_it)["cell_id"].sort().to_list()
-    return told_cells(store, owner, ids, TOLD)
+    return told_cells(store, owner, ids)
 
 
 def _of_topic(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
@@ -118,11 +101,11 @@ def _of_topic(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
     wanted = name.lower()
     is_it = (pl.col("name").str.to_lowercase() == wanted) | (pl.col("topic_id") == wanted)
     ids = topics.filter(is_it)["topic_id"].to_list()
-    return store.rows("cells", TOLD, mine & col("topic_id").isin(ids or [""]))
+    return store.rows("cells", CELL, mine & col("topic_id").isin(ids or [""]))
 
 
 def _of_session(store: Store, owner: ScopeSettings, session: str) -> pl.DataFrame:
-    return store.rows("cells", TOLD, scope_condition(owner) & _is_session(session))
+    return store.rows("cells", CELL, scope_condition(owner) & _is_session(session))
 
 
 def _has_turns(store: Store, owner: ScopeSettings, session: str) -> bool:

@@ -12,7 +12,8 @@ from slowwave.language.text import asking_share
 from slowwave.models.embed.relevance import Vectors
 from slowwave.recall.conditions import scope_condition, turn_condition
 from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.search import Filters, Hit, TurnHit
+from slowwave.schemas.results import Turn, columns_of
+from slowwave.schemas.search import Filters
 from slowwave.schemas.tables import RAW_PROMPT, REMEMBERED
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.tree import Settings
@@ -35,9 +36,7 @@ SPEAKER_BONUS = 0.5
 """Added to messages of the speaker whom a question names; a list that leads gives 1."""
 
 SCALES = ("turn", "near", "wide")
-TURN_COLUMNS = tuple(
-    name for name in TurnHit.model_fields if name not in {*Hit.model_fields, "said_by", "whose", "is_unread"}
-)
+TURN_COLUMNS = columns_of(Turn)
 
 _BEGIN, _END = lit(f"{REMEMBERED}-"), lit(f"{REMEMBERED}.")
 IS_STATED = (col("session_id") >= _BEGIN) & (col("session_id") < _END)

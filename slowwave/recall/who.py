@@ -16,7 +16,7 @@ from slowwave.recall.recalled import Recalled, still_current
 from slowwave.recall.select import Candidate
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.report import several_memories
-from slowwave.schemas.search import EntityPage
+from slowwave.schemas.results import Entity
 
 SHARES: Shares = (0.4, 0.25, 0.25, 0.1)
 """Facts, profile, time, evidence: in the places of the four tiers."""
@@ -37,7 +37,7 @@ def asked_name(question: str) -> str:
     return found["name"].strip() if found else ""
 
 
-def entity_of(reader: Reader, question: str) -> EntityPage | None:
+def entity_of(reader: Reader, question: str) -> Entity | None:
     """The person or thing that a question asks about, the most mentioned one; None where memory knows none."""
     name = asked_name(question)
     if not name:
@@ -48,7 +48,7 @@ def entity_of(reader: Reader, question: str) -> EntityPage | None:
         return None
 
 
-def profile_lines(entity: EntityPage, recalled: Recalled) -> Iterator[Candidate]:
+def profile_lines(entity: Entity, recalled: Recalled) -> Iterator[Candidate]:
     """Lines of the page: values with their history, the profile, dated memories, messages."""
     source = (entity.last_at, several_memories(entity.mention_count))
     names = f" (also called {', '.join(entity.aliases)})" if entity.aliases else ""
@@ -61,10 +61,10 @@ def profile_lines(entity: EntityPage, recalled: Recalled) -> Iterator[Candidate]
     )
     yield Candidate("critical", 1e6, "profile", head, *source, "who was asked about")
     for place, fact in enumerate(entity.facts):
-        before = ", ".join(past.value for past in fact.history)
+        before = ", ".join(past.value or past.content for past in fact.history)
         history = f" (before: {before})" if before else ""
-        text = f"{fact.attribute}: {fact.value}, since {day_of(fact.since)}{history}"
-        at = (fact.since, entity.name)
+        text = f"{fact.attribute}: {fact.value}, since {day_of(fact.valid_from)}{history}"
+        at = (fact.valid_from, entity.name)
         yield Candidate("critical", 1 - place / 100, "fact", (line_of("fact", text, *at),), *at, "a property",
                         (fact.cell_id,))  # fmt: skip
     beside = ", ".join(f"{one.name} ({one.shared_count})" for one in entity.neighbours)
@@ -72,7 +72,7 @@ def profile_lines(entity: EntityPage, recalled: Recalled) -> Iterator[Candidate]
         yield Candidate("relevant", 1.0, "profile", (line_of("profile", f"named with {beside}", *source),), *source,
                         "neighbours")  # fmt: skip
     for place, event in enumerate(entity.lately):
-        at = (event.at, event.source_name)
+        at = (event.valid_from, event.source_name)
         mark = f" ({event.whose})" if event.whose else ""
         forms = (line_of(event.cell_type, f"{event.content}{mark}", *at),)
         yield Candidate(

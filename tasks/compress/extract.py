@@ -5,8 +5,6 @@ from pandera.typing.polars import DataFrame
 
 from slowwave.language.text import sentences, shortened, word_count, words
 from slowwave.recall.standing_turns import standing_turns
-from slowwave.recall.turns import TURN_COLUMNS
-from slowwave.schemas.search import TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.trust.origins import in_own_words
 from tasks.ask import author_columns
@@ -80,8 +78,10 @@ def extractive_episodes(turns: pl.DataFrame, *, max_words: int, summary_words: i
 
 def _current(reader: Readable, turns: pl.DataFrame) -> pl.DataFrame:
     """The turns with what is current of them; one that was taken back is left out, unless nothing else was said."""
-    hits = [TurnHit(**row, score=0.0) for row in turns.select(TURN_COLUMNS).iter_rows(named=True)]
-    current = {hit.turn_id: hit.content for hit in standing_turns(reader.store, reader.settings.owner, hits)}
+    rows = turns.select("turn_id", "session_id", "content").to_dicts()
+    current = {
+        row["turn_id"]: row["content"] for row in standing_turns(reader.store, reader.settings.owner, rows)
+    }
     left = turns.with_columns(
         content=pl.col("turn_id").replace_strict(current, default=None, return_dtype=pl.String)
     )

@@ -55,7 +55,6 @@ WALKS_ROWS = {
 }
 HAVE_A_CLOCK = {
     "slowwave/models/servers.py",  # a server may name the moment from which it can be asked again
-    "slowwave/edits/status.py",  # says how long ago the last night was
     "slowwave/schemas/refusals.py",  # the present moment, where a caller names none
     "slowwave/recall/search.py",  # `search` of a home, for a question that names no moment
     "slowwave/recording/ingest.py",  # how long it took

@@ -227,22 +227,21 @@ answer = [ran.exit_code, json.loads(ran.stdout)["total"]]
         """
 from slowwave.interfaces.rendering.answers import blocks_of
 from slowwave.interfaces.rendering.view import View
-from slowwave.recall.lists.cells import COLUMNS
-from slowwave.schemas.lists import CellRow, Page
-row = CellRow.model_construct(
+from slowwave.recall.results import CELL
+from slowwave.schemas.results import Cell, Page
+row = Cell.model_construct(
     cell_id="a" * 24, event_time=NOW, cell_type="fact", content="Kiln 2 is on.", status="active", protected=True,
     project_id="kiln", decay_rate=0.05,
 )
-page = Page[CellRow].model_construct(entries=[row], total=1, next_cursor="", notes=[])
+page = Page[Cell].model_construct(entries=[row], total=1, next_cursor="", notes=[])
 table = blocks_of(page, View(NOW))[0]
-answer = ["decay_rate" in COLUMNS, table.columns[4], table.rows[0][4]]
+answer = ["decay_rate" in CELL, table.columns[3], table.rows[0][3]]
 """,
         [True, "rate", "0.05"],
         {
-            "slowwave/schemas/lists.py": (before("    salience: float\n", "    decay_rate: float\n"),),
+            "slowwave/schemas/results.py": (before("    salience: float\n", "    decay_rate: float\n"),),
             "slowwave/interfaces/rendering/cells.py": (
-                after('columns = ["id", "said", "type", "by"', ', "rate"'),
-                before("    if has_status:\n        yield", '    yield f"{cell.decay_rate:.2f}"\n'),
+                before('        "by": lambda cell', '        "rate": lambda cell: f"{cell.decay_rate:.2f}",\n'),
             ),
         },
     ),

@@ -59,7 +59,7 @@ def test_a_memory_lives_over_http(served: httpx.Client):
     again = post(served, f"/v1/cells/{first}/correct", text="Mara likes her tea with milk.")
     assert (again["cell_id"], again["changed"]) == (second, {})
     assert served.post(f"/v1/cells/{first}/correct", json={"text": "Mara drinks no tea."}).status_code == 422
-    assert get(served, f"/v1/cells/{second}/explanation")["state"] == "active"
+    assert get(served, f"/v1/cells/{second}/explanation")["life"]["state"] == "active"
     assert post(served, f"/v1/cells/{second[:8]}/confirm", note="I asked her")["cell_id"] == second
     assert post(served, "/v1/usage/cite", cell_ids=[second], context="c1") == {"cell_ids": [second]}
     post(served, f"/v1/cells/{second}/forget")

@@ -17,7 +17,7 @@ from slowwave.interfaces.http.problems import KINDS
 from slowwave.interfaces.http.routes.health import CHANGED
 from slowwave.interfaces.rendering.view import view_of
 from slowwave.memory import Memory
-from slowwave.schemas.search import SearchResult
+from slowwave.schemas.results import SearchResult
 from slowwave.settings.tree import load_settings
 from tests.scripted_model import write_settings
 

@@ -362,8 +362,8 @@ def test_of_a_long_memory_the_lines_that_tell_are_shown_and_json_has_them_with_t
     assert "more characters" in shown
     assert "*" not in shown
     hit = json.loads(call("search", "what is the rate limit", "--home", home, "--json").stdout)["cells"][0]
-    excerpt = hit["excerpt"]
-    assert hit["content"] == hit["text"] == long
+    excerpt = hit["rank"]["excerpt"]
+    assert hit["content"] == hit["rank"]["text"] == long
     assert len(excerpt["text"]) <= 600
     assert all(long[start:end] in excerpt["text"] for start, end in excerpt["parts"])
     assert [excerpt["text"][start:end] for start, end in excerpt["words"]] == ["rate", "limit"]
@@ -398,8 +398,8 @@ def test_status_counts_what_waits_and_takes_no_lock(home):
         workspace.home.journal.commit(encode("usage.recorded", usage), now=NOW)  # not applied
         found = json.loads(call("status", "--home", home, "--json").stdout)
     pending = found["pending"]
-    assert pending["chunks"] == {"quarantined": 1}
-    assert (pending["segments"], pending["cells_without_topic"], pending["unjudged_cells"]) == (1, 1, 1)
+    once = ("chunks_quarantined", "journal_segments_not_applied", "memories_without_topic", "memories_not_reconciled")
+    assert [pending[name] for name in once] == [1, 1, 1, 1]
     assert (pending["texts_without_vector"], found["rows"]["cells"]) == (0, 1)
     assert found["embedder_id"].startswith("wordllama/")
     assert min(found["journal_bytes"], found["store_bytes"]) > 0

@@ -55,7 +55,7 @@ def test_what_changed_was_true_until_its_day_and_is_a_former_value(memory: Memor
     assert ([hit.content for hit in then], [hit.content for hit in now]) == ([OLD], [NEW])
     cell = store_of(folder).by_key("cells", [done.cell_id]).row(0, named=True)
     assert cell["summary"] == f"now 6432; previously 5432 (until {since})"
-    assert [judged.verdict for judged in memory.explain(old).judgements] == ["updates"]
+    assert [judged.verdict for judged in memory.explain(old).life.judgements] == ["updates"]
     assert_rebuilds(folder)
 
 

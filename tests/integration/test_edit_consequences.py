@@ -90,8 +90,8 @@ def test_a_chain_holds_together_without_a_value_in_its_middle(memory, folder, wo
         "aaaaaa1": ("superseded", "cccccc1", None, None),
         "cccccc1": ("active", None, "aaaaaa1", TOLD_WITHOUT),
     }
-    assert [link.cell_id for link in memory.explain("cccccc1").before] == ["aaaaaa1"]
-    assert [link.cell_id for link in memory.explain("aaaaaa1").after] == ["cccccc1"]
+    assert [link.cell_id for link in memory.explain("cccccc1").life.before] == ["aaaaaa1"]
+    assert [link.cell_id for link in memory.explain("aaaaaa1").life.after] == ["cccccc1"]
     (cell,) = memory.search("staging port", now=NOW + 3 * DAY).cells
     assert [past.value for past in cell.history] == ["5432"]
     assert_rebuilds(folder)
@@ -300,7 +300,7 @@ def test_a_secret_in_a_note_is_never_stored(memory, folder):
     two = memory.correct(one.cell_id, "The kiln runs at 1060 degrees.", note=note)
     memory.forget(two.cell_id, note=note)
     assert not files_with(folder, [key])
-    assert "[redacted:" in str(memory.explain(two.cell_id).steps[-1].told)
+    assert "[redacted:" in str(memory.explain(two.cell_id).life.events[-1].told)
     with pytest.raises(InputError, match="note has 5000 characters"):
         memory.confirm("aaaaaa1", note="x" * 5000)
 
@@ -319,7 +319,7 @@ def test_a_holder_has_its_own_confirmations_and_not_those_of_what_it_replaced(me
     told = {"confirmed_by": "x", "confirmations": 7, "evidence": ["turn-1"], "last_accessed": NOW}
     commit(folder, events("cell.confirmed", {"cell_id": "aaaaaa1", **told}))
     (cell,) = memory.search("staging 5432", now=NOW + 3 * DAY).cells
-    assert (cell.value, cell.confirmations) == ("6432", 0)
+    assert (cell.value, cell.use.confirmations) == ("6432", 0)
 
 
 def test_a_resolution_of_which_a_side_is_gone_is_not_taken_back(memory, folder):

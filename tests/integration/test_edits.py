@@ -154,7 +154,7 @@ def test_a_confirmed_memory_never_fades_and_comes_back_from_the_archive(memory, 
         workspace.commit(events("cell_usage.folded", {**faded, **counts}), now=NOW)
     forget_stage.fn(home=str(folder))
     assert store_of(folder).by_key("cells", ["aaaaaa1"])["status"].to_list() == ["active"]
-    assert memory.stats(now=NOW).false_forgetting_rate == 1.0
+    assert memory.stats(now=NOW).forgetting.rate == 1.0
     assert_rebuilds(folder)
 
 
@@ -378,18 +378,18 @@ def test_explain_tells_a_memory_s_whole_life_also_after_it_was_forgotten(memory)
     one = memory.remember("Staging listens on port 5432.", subject="staging", attribute="port", now=NOW)
     two = memory.correct(one.cell_id, "Staging listens on port 6432.", note="typo", now=NOW + DAY)
     told = memory.explain(two.cell_id[:8], now=NOW + DAY)
-    assert [quote.content for quote in told.quotes] == ["Staging listens on port 6432."]
-    assert [link.cell_id for link in told.before] == [one.cell_id]
-    assert [link.cell_id for link in memory.explain(one.cell_id).after] == [two.cell_id]
-    assert [(one.verdict, one.prompt_version, one.reason) for one in told.judgements] == [
+    assert [quote.content for quote in told.evidence] == ["Staging listens on port 6432."]
+    assert [link.cell_id for link in told.life.before] == [one.cell_id]
+    assert [link.cell_id for link in memory.explain(one.cell_id).life.after] == [two.cell_id]
+    assert [(one.verdict, one.prompt_version, one.reason) for one in told.life.judgements] == [
         ("corrects", "person", "typo")
     ]
     memory.forget(two.cell_id, note="too private", now=NOW + 2 * DAY)
     gone = memory.explain(two.cell_id[:8])
-    assert (gone.state, gone.content) == ("deleted", "Staging listens on port 6432.")
-    assert [step.kind for step in gone.steps] == [
+    assert (gone.life.state, gone.content) == ("deleted", "Staging listens on port 6432.")
+    assert [step.kind for step in gone.life.events] == [
         "cell.extracted", "cell.succeeded", "cell.protected", "cell.deleted",
-    ] or {step.kind for step in gone.steps} >= {"cell.extracted", "cell.protected", "cell.deleted"}  # fmt: skip
+    ] or {step.kind for step in gone.life.events} >= {"cell.extracted", "cell.protected", "cell.deleted"}  # fmt: skip
     memory.erase(two.cell_id)
     with pytest.raises(NotFoundError, match="was erased"):
         memory.explain(two.cell_id)

@@ -18,7 +18,7 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.journal.segments import Journal
 from slowwave.memory import Memory
-from slowwave.schemas.search import CellHit
+from slowwave.schemas.results import Cell
 from slowwave.schemas.tables import OWNER
 from slowwave.store import col, lit
 from tests.rows import row, rows
@@ -169,7 +169,7 @@ def test_an_archived_episode_comes_back_when_its_conversation_goes_on(plain: str
     assert store_of(plain).rows("cell_usage").sort("revived_count")["revived_count"].to_list()[-1] == 1
 
 
-def hits(home: str, question: str, **given: object) -> list[CellHit]:
+def hits(home: str, question: str, **given: object) -> list[Cell]:
     with Memory(home, records_usage=False) as known:
         return known.search(question, **given).cells
 
@@ -182,7 +182,7 @@ def test_search_gives_an_episode_beside_the_cells_and_what_stands_for_it_by_its_
         assert [hit.cell_type for hit in found].count("episode") == 1
         assert found[0].cell_type != "episode"
         (episode,) = (hit for hit in found if hit.cell_type == "episode")
-        assert (episode.text, episode.content) == (told[form], told["content"])
+        assert (episode.rank.text, episode.content) == (told[form], told["content"])
     why = [hit.cell_type for hit in hits(plain, "why does the staging database use this port")]
     assert why[0] != "episode"
     assert why.count("episode") <= 1

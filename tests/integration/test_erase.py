@@ -113,7 +113,7 @@ def test_a_text_goes_with_what_was_made_from_it_and_stays_out(folder, tmp_path):
     assert report.stages[0].rejected["erased by a person"] == 1
     assert not [text for text in told(folder) if "2345678" in text]
     assert any("1040 degrees" in text for text in told(folder)), "what stood beside it is extracted again"
-    assert memory.explain(kept.cell_id).state == "active"
+    assert memory.explain(kept.cell_id).life.state == "active"
 
 
 def test_a_session_goes_whole_and_other_sessions_stay(folder, tmp_path):
@@ -219,7 +219,7 @@ def test_a_text_that_only_a_note_quotes_is_masked_there_by_its_owner_alone(folde
     write_settings(folder, embedding={"provider": "none"}, owner={**owner, "user_id": "ana"})
     assert Memory(folder).erase(text="2345678").is_proven
     assert_gone(folder, "2345678")
-    assert Memory(folder).explain(kept.cell_id).state == "active"
+    assert Memory(folder).explain(kept.cell_id).life.state == "active"
 
 
 @pytest.mark.nights
@@ -233,9 +233,9 @@ def test_a_text_that_also_stands_in_times_ids_and_choices_harms_none_of_them(fol
         with suppress(NotFoundError):
             memory.erase(text=text)
         assert open_home(folder).journal.scan().problems == ()
-        assert memory.explain(other.cell_id).before[0].cell_id == kept.cell_id
+        assert memory.explain(other.cell_id).life.before[0].cell_id == kept.cell_id
     rebuild.fn(home=str(folder))
-    assert memory.explain(other.cell_id).before[0].cell_id == kept.cell_id
+    assert memory.explain(other.cell_id).life.before[0].cell_id == kept.cell_id
 
 
 def say_two(home: Path) -> None:

@@ -137,12 +137,12 @@ def test_what_an_agent_wrote_down_is_its_word_until_a_person_confirms_it(home, t
     assert persons_words(store, ids["cell_id"]).is_empty()
     with Memory(home) as memory:
         told = memory.explain(ids["cell_id"][0])
-        assert [step.told for step in told.steps] == [
+        assert [step.told for step in told.life.events] == [
             "written down by another program",
             f"imported from {path}",
         ]
-        assert told.quotes[0].whose == "an assistant said it"
-        assert "an assistant said" in told.core_reason
+        assert told.evidence[0].whose == "an assistant said it"
+        assert "an assistant said" in told.life.core_reason
         memory.confirm(ids["cell_id"][0])
     assert persons_words(store_of(home), ids["cell_id"])["cell_id"].to_list() == [ids["cell_id"][0]]
 
@@ -593,4 +593,4 @@ def test_what_came_deleted_is_no_text_that_waits_for_a_vector(tmp_path: Path):
         memory.export(tmp_path / "out")
     with Memory(tmp_path / "new", records_usage=False) as memory:
         memory.ingest([tmp_path / "out" / "memories.jsonl"])
-        assert memory.status().pending.texts_without_vector == 0
+        assert memory.status().pending["texts_without_vector"] == 0

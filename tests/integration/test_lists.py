@@ -22,7 +22,7 @@ from slowwave.interfaces.cli.edits import text_from_editor
 from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.choices import CellStatus
-from slowwave.schemas.lists import CellRow
+from slowwave.schemas.results import Cell
 from tests.examples import at_most
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
@@ -95,7 +95,7 @@ def memory(home: Path) -> Iterator[Memory]:
         yield memory
 
 
-def pages(memory: Memory, **asked: object) -> tuple[list[CellRow], set[int]]:
+def pages(memory: Memory, **asked: object) -> tuple[list[Cell], set[int]]:
     """All memories of a list, page by page, and the totals that the pages tell."""
     page = memory.cells(now=NOW, **asked)  # type: ignore[arg-type]
     found, totals = [*page.entries], {page.total}

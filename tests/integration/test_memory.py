@@ -83,7 +83,7 @@ def test_what_is_remembered_is_found_at_once_by_words_and_by_vector(memory, fold
         "1040 °C",
         "user",
     )
-    assert all(cell.why[name] == 1 for name in ("text_rank", "vector_rank", "evidence_rank"))
+    assert all(cell.rank.why[name] == 1 for name in ("text_rank", "vector_rank", "evidence_rank"))
     assert [turn.content for turn in cell.evidence] == ["The glaze kiln runs at 1040 °C."]
     assert [turn.turn_id for turn in found.turns] == [cell.evidence[0].turn_id]
     assert (
@@ -109,7 +109,7 @@ def test_the_same_text_on_another_day_becomes_a_confirmation(memory, folder):
     assert again.cell_id != first.cell_id
     nightly.fn(home=str(folder), force=True)
     (cell,) = memory.search("invoices", now=NOW + 2 * DAY).cells
-    assert (cell.cell_id, cell.confirmations) == (first.cell_id, 1)
+    assert (cell.cell_id, cell.use.confirmations) == (first.cell_id, 1)
     assert len(cell.turn_ids) == 2
 
 
@@ -173,7 +173,7 @@ def test_a_process_that_stays_finds_a_statement_before_it_is_in_the_store(memory
         )
         found = memory.search("when are invoices due?", detail_level="evidence", now=NOW)
         assert LAG not in found.notes
-        assert found.cells[0].why["text_rank"] == found.cells[0].why["vector_rank"] == 1
+        assert found.cells[0].rank.why["text_rank"] == found.cells[0].rank.why["vector_rank"] == 1
         assert found.turns[0].turn_id == found.cells[0].evidence[0].turn_id
         assert memory.cite([said.cell_id[:8]]) == [said.cell_id]
         with Memory(folder) as next_one:  # as after a kill

@@ -161,7 +161,7 @@ def test_it_agrees_with_memory_on_what_is_never_used_and_what_fades(visit, home)
     with Memory(home, records_usage=False) as memory:
         assert names["unused"].height == memory.stats().never_used == 5
         soon = memory.weak(days=180, now=names["now"])
-    assert names["fading"]["fades_at"].to_list() == [one.fades_at for one in soon]
+    assert names["fading"]["fades_at"].to_list() == [one.use.fades_at for one in soon]
     assert names["curve"]["faded"].max() == len(soon) > 0
     assert names["curve"]["day"].is_unique().all()
 

@@ -80,8 +80,8 @@ def test_a_correction_of_one_point_leaves_the_rest_of_a_conversation(memory, fol
     assert "floods every November" in told(memory, "clay cellar floods")
     assert "suppliers in Portuguese" in memory.context(opening=True, now=NOW + LATER_HOURS).text
     found = memory.explain("aaaaaa1")
-    assert [quote.told for quote in found.quotes] == ["in part", "no", "whole", "whole", "whole"]
-    assert {quote.whose for quote in found.quotes} == {"a person said it", "an assistant said it"}
+    assert [quote.told for quote in found.evidence] == ["in part", "no", "whole", "whole", "whole"]
+    assert {quote.whose for quote in found.evidence} == {"a person said it", "an assistant said it"}
     assert_rebuilds(folder)
 
 

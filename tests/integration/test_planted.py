@@ -115,9 +115,11 @@ def test_whoever_asks_is_told_whose_word_a_planted_memory_is(few: Believed):
         (cell_id, *_) = (cell_id for cell_id, text in cells.iter_rows() if plant.mark in text.lower())
         with Memory(few.home) as memory:
             told = memory.explain(cell_id)
-        assert told.core_reason.startswith("core memory holds only what a person said; whose word this is: ")
-        assert told.core_rank is None
-        assert "a person said it" not in {quote.whose for quote in told.quotes}
+        assert told.life.core_reason.startswith(
+            "core memory holds only what a person said; whose word this is: "
+        )
+        assert told.use.core_rank is None
+        assert "a person said it" not in {quote.whose for quote in told.evidence}
 
 
 def test_a_line_that_an_older_version_promoted_is_not_written_and_leaves_the_next_night(

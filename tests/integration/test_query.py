@@ -15,7 +15,8 @@ from slowwave.journal.catalogue import encode
 from slowwave.recall.reader import Reader, open_reader
 from slowwave.recall.search import NOTHING_ELSE, NOTHING_KNOWN, ask
 from slowwave.recall.search import answer as answer_request
-from slowwave.schemas.search import CellHit, Filters, SearchRequest, SearchResult
+from slowwave.schemas.results import Cell, SearchResult
+from slowwave.schemas.search import Filters, SearchRequest
 from tests.rows import row, rows
 
 JUNE, JULY, AUGUST, NIGHT = (datetime(2026, month, 10, tzinfo=UTC) for month in (6, 7, 8, 9))
@@ -117,7 +118,7 @@ def answer(reader: Reader, question: str, **filters: object) -> SearchResult:
     return ask(reader, question, limit=25, filters=Filters.model_validate(filters), now=NIGHT)
 
 
-def hit_of(result: SearchResult, cell_id: str) -> CellHit:
+def hit_of(result: SearchResult, cell_id: str) -> Cell:
     return next(hit for hit in result.cells if hit.cell_id == cell_id)
 
 
@@ -143,7 +144,7 @@ def test_a_search_is_one_question_to_the_tables_in_memory(reader: Reader, monkey
     begun = []
     monkeypatch.setattr(reader.store, "begin_question", lambda: begun.append("question"))
     found = answer_request(reader, SearchRequest(query="rate limit of the departures endpoint"), now=NIGHT)
-    assert all(hit.excerpt for hit in found.cells)
+    assert all(hit.rank.excerpt for hit in found.cells)
     assert begun == ["question"]
 
 
@@ -158,7 +159,7 @@ def test_a_memory_that_is_shown_fades_in_search_as_it_does_at_night(tmp_path: Pa
         workspace.commit(encode("cell_usage.folded", usage), now=NIGHT)
     hits = answer(open_reader(open_home(tmp_path / "shown")), "Which ferry sails at dawn?").cells
     assert [hit.cell_id for hit in hits] == ["berta", "anna"]
-    assert hits[0].why["prior"] > hits[1].why["prior"]
+    assert hits[0].rank.why["prior"] > hits[1].rank.why["prior"]
 
 
 def test_a_question_in_the_words_of_a_former_value_finds_what_took_its_place(reader: Reader):
@@ -226,7 +227,7 @@ def test_an_entity_is_found_by_its_name_in_any_case(reader: Reader):
 
 def test_a_person_named_in_the_question_reaches_memories_that_do_not_say_the_name(reader: Reader):
     (hit,) = answer(reader, "What commit messages does Mara want?").cells
-    assert (hit.cell_id, "Mara" in hit.content, hit.why["coverage"]) == ("mara", False, 1)
+    assert (hit.cell_id, "Mara" in hit.content, hit.rank.why["coverage"]) == ("mara", False, 1)
 
 
 def test_an_open_contradiction_is_one_result_that_leads_with_both_sides(reader: Reader):
@@ -319,7 +320,7 @@ def test_evidence_is_the_turns_in_their_order_and_the_turns_that_answer_themselv
     result = ask(reader, "sign tokens with the curve", detail_level="evidence", now=NIGHT)
     assert [turn.turn_id for turn in hit_of(result, "jwt").evidence] == ["t0", "t1"]
     assert {turn.turn_id for turn in result.turns[:2]} == {"t0", "t1"}
-    assert all("coverage" in turn.why for turn in result.turns)
+    assert all("coverage" in turn.rank.why for turn in result.turns)
 
 
 def test_what_is_not_about_the_question_is_no_answer_and_the_answer_says_so(reader: Reader):
@@ -333,7 +334,7 @@ def test_what_is_not_about_the_question_is_no_answer_and_the_answer_says_so(read
 def test_what_matches_less_than_half_as_well_as_the_best_is_left_out_and_the_answer_says_so(reader: Reader):
     result = answer(reader, "which curve signs the tokens of the login")
     assert result.cells[0].cell_id == "jwt"
-    matched = [hit.why["fused"] * hit.why["match"] for hit in result.cells]
+    matched = [hit.rank.why["fused"] * hit.rank.why["match"] for hit in result.cells]
     assert min(matched) >= max(matched) / 2
     assert NOTHING_ELSE in result.notes
     assert NOTHING_ELSE not in answer(reader, "login", cell_types=("decision",)).notes
@@ -351,13 +352,15 @@ def test_the_columns_of_a_hit_explain_its_score(reader: Reader):
     result = ask(reader, "rate limit in July, and who signs the tokens", limit=25, now=NIGHT)
     assert len(result.cells) > 3
     for hit in result.cells:
-        why = hit.why
+        why = hit.rank.why
         assert all(0 <= why[name] <= 1 for name in ("fused", "match", "prior", "coverage", "strength", "key"))
         whole = why["fused"] * why["match"] * why["prior"] * why["kind"] * (3 if why["in_period"] else 1)
         # state, shape and property change the whole by so much at most
-        assert 0.25 * whole - 1e-9 <= hit.score <= 2.5 * whole + 1e-9
-    assert any(hit.why["in_period"] for hit in result.cells)
-    assert [hit.score for hit in result.cells] == sorted((hit.score for hit in result.cells), reverse=True)
+        assert 0.25 * whole - 1e-9 <= hit.rank.score <= 2.5 * whole + 1e-9
+    assert any(hit.rank.why["in_period"] for hit in result.cells)
+    assert [hit.rank.score for hit in result.cells] == sorted(
+        (hit.rank.score for hit in result.cells), reverse=True
+    )
 
 
 def test_a_smaller_limit_shows_the_first_of_the_same_answers(reader: Reader):
@@ -375,7 +378,7 @@ def test_without_an_embedder_words_alone_answer_and_the_answer_says_so(tmp_path:
             workspace.commit(part, now=NIGHT)
     result = ask(open_reader(open_home(tmp_path)), "rate limit", now=NIGHT)
     assert result.cells
-    assert all(hit.why["vector_rank"] == hit.why["similarity"] == 0 for hit in result.cells)
+    assert all(hit.rank.why["vector_rank"] == hit.rank.why["similarity"] == 0 for hit in result.cells)
     assert result.notes
 
 

@@ -21,8 +21,7 @@ from slowwave.journal.segments import Journal
 from slowwave.recall.reader import open_reader
 from slowwave.recording.folding import fold_committed
 from slowwave.recording.parts import Parts
-from slowwave.schemas.results import Recorded
-from slowwave.schemas.search import SearchResult
+from slowwave.schemas.results import Recorded, SearchResult
 from slowwave.store import open_store
 from tests import forked
 from tests.integration.recording_process import BATCH, record_until_killed

@@ -268,7 +268,7 @@ def test_a_redaction_that_was_killed_between_two_segments_is_ended_by_the_next_o
     assert_clean(home)
     traced = of_kind(open_home(home).journal.scan().events, "text.redacted")
     assert traced.select("event_id", "secret_kind").is_unique().all(), "an event is named once"
-    assert Memory(home).explain(kept.cell_id).state == "active"
+    assert Memory(home).explain(kept.cell_id).life.state == "active"
 
 
 def test_erase_and_forget_work_afterwards(home: Path) -> None:
@@ -276,7 +276,7 @@ def test_erase_and_forget_work_afterwards(home: Path) -> None:
     memory = Memory(home)
     cell = next(cell for cell in memory.search("gate password").cells if "redacted" in cell.content)
     memory.forget(cell.cell_id, now=NOW + DAY)
-    assert memory.explain(cell.cell_id).state == "deleted"
+    assert memory.explain(cell.cell_id).life.state == "deleted"
     assert memory.erase(text="opens the cellar of Brimlow").is_proven
     assert_clean(home)
 

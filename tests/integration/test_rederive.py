@@ -306,10 +306,10 @@ def test_what_a_switch_replaced_can_still_be_explained(home):
     rederive.fn(home=str(home), action="switch")
     with Memory(home) as memory:
         found = memory.explain(old)
-        assert found.state == "replaced by another derivation"
+        assert found.life.state == "replaced by another derivation"
         assert found.content == "The length of a seat hold is 12 minutes."
-        assert found.quotes[0].content == found.content
-        assert memory.explain(cell_that(home, "seat hold")["cell_id"]).state == "active"
+        assert found.evidence[0].content == found.content
+        assert memory.explain(cell_that(home, "seat hold")["cell_id"]).life.state == "active"
 
 
 # the command and the page

@@ -16,7 +16,7 @@ from slowwave.recall.timeline import timeline
 from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.requests import TimelineRequest
-from slowwave.schemas.search import Filters, TurnHit
+from slowwave.schemas.search import Filters
 from tests.rows import DAY, NOW, events, row, rows
 from tests.scripted_model import write_settings
 
@@ -91,8 +91,8 @@ def fill(home: Path) -> None:
 def test_words_stand_unless_all_that_was_remembered_of_them_was_deleted_or_ended(reader: Reader):
     store = reader.current()
     assert store is not None
-    turns = [TurnHit(**said, score=0.0) for said in store.rows("turns", TURN_COLUMNS).iter_rows(named=True)]
-    assert {turn.turn_id for turn in standing_turns(store, reader.settings.owner, turns)} == HELD.keys()
+    turns = store.rows("turns", TURN_COLUMNS).to_dicts()
+    assert {turn["turn_id"] for turn in standing_turns(store, reader.settings.owner, turns)} == HELD.keys()
 
 
 @pytest.mark.parametrize(

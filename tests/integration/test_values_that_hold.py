@@ -11,8 +11,7 @@ from flows.promote import promote
 from flows.rebuild import rebuild
 from flows.reconcile import reconcile
 from slowwave import Memory
-from slowwave.schemas.lists import CellRow
-from slowwave.schemas.results import Dispute
+from slowwave.schemas.results import Cell, Dispute
 from tests.rows import NOW
 from tests.scripted_model import tables, write_settings
 
@@ -40,7 +39,7 @@ class Room:
         self.said.append(value)
         return {"text": self.text(value), "subject": self.name, "attribute": "temperature", "value": value}
 
-    def living(self) -> list[CellRow]:
+    def living(self) -> list[Cell]:
         return [cell for cell in self.memory.cells(status="active").entries if cell.subject == self.name]
 
     def waiting(self) -> list[Dispute]:

@@ -21,7 +21,8 @@ from slowwave.recall.reader import Reader, open_reader
 from slowwave.recall.search import ask
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.requests import CellsRequest
-from slowwave.schemas.search import Filters, Scope, SearchResult
+from slowwave.schemas.results import SearchResult
+from slowwave.schemas.search import Filters, Scope
 from slowwave.settings.groups import ScopeSettings
 from tests.examples import at_most
 from tests.rows import NOW, events, row, rows

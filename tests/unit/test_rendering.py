@@ -14,7 +14,7 @@ from slowwave.interfaces.rendering.blocks import Cursor, Note, Page, Table, line
 from slowwave.interfaces.rendering.text import terminal
 from slowwave.interfaces.rendering.view import View, view_of
 from slowwave.interfaces.rendering.words import ago, size_of
-from tests.results import NOW, RESULTS, STORED
+from tests.results import NOW, RESULTS, TURN
 
 
 def answers() -> Iterator[Any]:
@@ -35,8 +35,8 @@ def test_every_answer_of_the_api_has_a_renderer() -> None:
 
 
 def test_what_nothing_renders_is_a_bug_that_says_so() -> None:
-    with pytest.raises(TypeError, match="nothing renders CellRow"):
-        blocks_of(STORED, View(NOW))
+    with pytest.raises(TypeError, match="nothing renders Turn"):
+        blocks_of(TURN, View(NOW))
 
 
 def test_colours_are_written_only_for_who_asks_for_them() -> None:

@@ -226,5 +226,5 @@ def release(ids: tuple[str, ...], *, everything: bool, home: str | None, as_json
 
 
 def cell_of(home: str | None, cell_id: str) -> dict[str, Any]:
-    """One memory as a document (`CellDetail`), for the editor."""
+    """One memory as a document (`Cell`), for the editor."""
     return document(home, Question(f"/v1/cells/{part(cell_id)}"))

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -33,7 +33,6 @@ from slowwave.interfaces.hooks.follower import Follower, read_kept
 from slowwave.memory import Memory
 from slowwave.schemas.refusals import possible
 from slowwave.schemas.requests import MOST_MESSAGES, RecordTurn
-from slowwave.schemas.results import Pending
 from slowwave.schemas.search import MAX_QUERY_CHARACTERS
 from slowwave.whole_file import PRIVATE, write_whole
 
@@ -182,9 +181,9 @@ def follower_of(app: FastAPI) -> Follower:
     return Follower(memory, look, quiet_seconds=quiet, learn=learn if learns else None, kept=kept)
 
 
-def is_unlearned(pending: Pending) -> bool:
+def is_unlearned(pending: Mapping[str, int]) -> bool:
     """Return whether a conversation waits to be read, or memories of one whose learning was cut off."""
-    return bool(pending.chunks.get("pending", 0) or pending.unjudged_cells)
+    return bool(pending.get("chunks_pending") or pending.get("memories_not_reconciled"))
 
 
 def opening(memory: Memory, payload: StartPayload) -> str:

@@ -9,7 +9,6 @@ from pydantic import Field, create_model, model_validator
 from slowwave.errors import InputError
 from slowwave.schemas.context import Activity, Context, ContextLine, ContextRequest, Label, TierName
 from slowwave.schemas.context import Path as FilePath
-from slowwave.schemas.lists import Entry, Page
 from slowwave.schemas.refusals import CLEAN, Frozen, Request, Switch, Text
 from slowwave.schemas.requests import (
     ConfirmRequest,
@@ -20,6 +19,7 @@ from slowwave.schemas.requests import (
     ResolveRequest,
     WeakRequest,
 )
+from slowwave.schemas.results import Entry, Page
 from slowwave.schemas.search import FROM_WITHIN
 
 if TYPE_CHECKING:

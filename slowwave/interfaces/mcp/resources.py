@@ -18,7 +18,7 @@ from slowwave.interfaces.rendering.agents import page
 from slowwave.interfaces.rendering.blocks import Page, quote
 from slowwave.interfaces.rendering.view import View
 from slowwave.schemas.requests import MOST_OF_A_PAGE
-from slowwave.schemas.results import TopicSummary
+from slowwave.schemas.results import Topic
 
 MARKDOWN: Final = "text/markdown"
 
@@ -60,7 +60,7 @@ def add_resources(server: MCPServer[Calls], calls: Calls) -> None:
         return calls.shown(found, newest_last=True, before=summary)
 
 
-async def _topic(calls: Calls, names: set[str], project: str | None) -> TopicSummary | None:
+async def _topic(calls: Calls, names: set[str], project: str | None) -> Topic | None:
     """The topic of one of these names or ids, on whichever page of topics it is, largest first."""
     cursor = ""
     while True:

@@ -25,11 +25,10 @@ from slowwave.interfaces.mcp.read_tools import CellId
 from slowwave.interfaces.mcp.tool import tool
 from slowwave.interfaces.rendering.agents import one_line
 from slowwave.schemas.choices import CellType, CorrectionReason, Resolution
-from slowwave.schemas.lists import CellDetail
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.refusals import Switch
 from slowwave.schemas.report import several, several_memories
-from slowwave.schemas.results import Dispute, Erased
+from slowwave.schemas.results import Cell, Dispute, Erased
 
 ADD: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -314,10 +313,10 @@ async def _current(calls: Calls, cell_id: str, text: str = "") -> str:
     Raises:
         RefusalError: another one took its place: the user is not asked about it.
     """
-    found: CellDetail = await calls.read(calls.memory.cell, cell_id)
+    found: Cell = await calls.read(calls.memory.cell, cell_id)
     if found.status == "superseded" and found.superseded_by is not None:
         try:
-            after: CellDetail = await calls.read(calls.memory.cell, found.superseded_by)
+            after: Cell = await calls.read(calls.memory.cell, found.superseded_by)
         except NotThereError:  # it was deleted, so that the user may confirm or correct the one before
             return _text(found.content)
         if after.content.strip() != text.strip():

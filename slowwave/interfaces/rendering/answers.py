@@ -35,21 +35,21 @@ from slowwave.interfaces.rendering.words import (
 )
 from slowwave.schemas.moments import day_of, is_unknown
 from slowwave.schemas.report import several, several_memories
-from slowwave.schemas.results import Dispute, Done, Erased, Recorded, Remembered, Resolved, Side
-from slowwave.schemas.search import (
-    CellHit,
-    ChainStep,
-    EntityPage,
+from slowwave.schemas.results import (
+    Cell,
+    Dispute,
+    Done,
+    Entity,
     EntityResult,
-    Excerpt,
-    Fact,
-    FormerValue,
-    Hit,
+    Erased,
+    Rank,
+    Recorded,
+    Remembered,
+    Resolved,
     SearchResult,
     Timeline,
-    TimelineEvent,
-    TopicHit,
-    TurnHit,
+    Topic,
+    Turn,
 )
 
 SEVERAL_PROJECTS: Final = (
@@ -103,7 +103,7 @@ def _search(found: SearchResult, view: View) -> list[Block]:
     entries = [
         *(_topic(hit, view) for hit in found.topics),
         *(_cell(hit, view, has_projects=has_projects) for hit in found.cells),
-        *(_step(step, view) for step in found.reasons),
+        *map(_reason, found.reasons),
         *(_turn(hit, view) for hit in found.turns),
     ]
     if not entries:
@@ -127,21 +127,21 @@ def _count_line(found: SearchResult) -> str:
     return f"Found {' and '.join(parts)}:"
 
 
-def _topic(hit: TopicHit, view: View) -> Entry:
+def _topic(hit: Topic, view: View) -> Entry:
     state = "; a memory behind it changed since" if hit.is_outdated else ""
     return Entry(
         (
             Heading(f'Topic Summary: "{clipped(hit.name)}" (updated {view.ago(hit.updated_at)}{state})'),
-            _excerpt(hit.excerpt, hit.summary),
+            _excerpt(hit.rank),
             *(line(f"since then: {one}", indent=2) for one in hit.since),
-            *_why(hit, view),
+            *_why(hit.rank, view),
             _meta(day_of(hit.updated_at), several_memories(hit.cell_count), hit.whose or PERSON),
         )
     )
 
 
-def _cell(hit: CellHit, view: View, *, has_projects: bool) -> Entry:
-    again = [several(hit.confirmations, "confirmation")] if hit.confirmations else []
+def _cell(hit: Cell, view: View, *, has_projects: bool) -> Entry:
+    again = [several(hit.use.confirmations, "confirmation")] if hit.use and hit.use.confirmations else []
     state = [hit.status] if hit.status != "active" else []
     alert = [Span(" | "), Span("open contradiction", "alert")] if hit.has_open_contradiction else []
     source = [f"topic {hit.topic_name}"] if hit.topic_name else []
@@ -151,82 +151,72 @@ def _cell(hit: CellHit, view: View, *, has_projects: bool) -> Entry:
     return Entry(
         (
             Heading(f"Memory [{hit.cell_type}] ({view.ago(hit.event_time)}, salience: {hit.salience:.1f})"),
-            _excerpt(hit.excerpt, hit.text),
+            _excerpt(hit.rank),
             *(line(f"{number}. {step}", indent=2) for number, step in enumerate(hit.steps, start=1)),
             *([line(f"form: {hit.template}", indent=2)] if hit.template else []),
             *([_rival(hit.rival)] if hit.rival else []),
             *([line(Span(f"note: {hit.echo}", "dim"), indent=2)] if hit.echo else []),
-            *(_former(value) for value in hit.history),
-            *(_said(turn) for turn in hit.evidence),
-            *_why(hit, view),
+            *map(_former, hit.history),
+            *map(_said, hit.evidence),
+            *_why(hit.rank, view),
             Line((*meta.spans, *alert, *rest.spans)),
         )
     )
 
 
-def _step(step: ChainStep, view: View) -> Entry:
+def _reason(hit: Cell) -> Entry:
+    """A memory that led to another one, and how."""
+    step = hit.step
+    assert step is not None  # every reason was reached by one
     how = f": {clipped(step.predicate)}" if step.predicate else ""
-    return Entry(
-        (
-            Heading(f"{STEP_NAMES.get(step.relation, step.relation)} {short(step.reached_from)}{how}"),
-            _excerpt(step.excerpt, step.content),
-            _meta(
-                f"id {short(step.cell_id)}", day_of(step.event_time), step.whose or PERSON, step.status,
-                f"from {step.source_name}",
-            ),
-        )
-    )  # fmt: skip
+    title = f"{STEP_NAMES.get(step.relation, step.relation)} {short(step.reached_from)}{how}"
+    about = (f"id {short(hit.cell_id)}", day_of(hit.event_time), hit.whose or PERSON, hit.status)
+    return Entry((Heading(title), _excerpt(hit.rank), _meta(*about, f"from {hit.source_name}")))
 
 
-def _turn(hit: TurnHit, view: View) -> Entry:
+def _turn(hit: Turn, view: View) -> Entry:
     state = ", not yet read by a night" if hit.is_unread else ""
-    return Entry(
-        (
-            Heading(f"Message ({view.ago(hit.event_time)}{state}) by {clipped(hit.said_by)}"),
-            _excerpt(hit.excerpt, hit.content),
-            *_why(hit, view),
-            _meta(
-                f"id {short(hit.turn_id)}", day_of(hit.event_time), hit.whose or PERSON, f"from {hit.source_name}"
-            ),
-        )
-    )  # fmt: skip
+    title = f"Message ({view.ago(hit.event_time)}{state}) by {clipped(hit.said_by)}"
+    about = (f"id {short(hit.turn_id)}", day_of(hit.event_time), hit.whose or PERSON)
+    meta = _meta(*about, f"from {hit.source_name}")
+    return Entry((Heading(title), _excerpt(hit.rank), *_why(hit.rank, view), meta))
 
 
-def _excerpt(excerpt: Excerpt | None, whole: str) -> Quote:
+def _excerpt(rank: Rank | None) -> Quote:
     """The part of a text that answers, with the words of the question in bold and the length of what is left out."""
-    if excerpt is None:
-        return quote(whole)
-    spans, last = list[Span](), 0
+    if rank is None or rank.excerpt is None:
+        return quote(rank.text if rank else "")
+    excerpt, spans, last = rank.excerpt, list[Span](), 0
     for start, end in excerpt.words:
         spans += [Span(excerpt.text[last:start]), Span(excerpt.text[start:end], "bold")]
         last = end
-    left = len(whole) - sum(end - start for start, end in excerpt.parts)
+    left = len(rank.text) - sum(end - start for start, end in excerpt.parts)
     more = [Span(f" [{left} more characters]", "dim")] if left > 0 else []
     return Quote((*spans, Span(excerpt.text[last:]), *more))
 
 
-def _former(value: FormerValue) -> Line:
-    held = valid(value.valid_from, value.valid_until)
-    return line(Span(f"before ({held}): {clipped(value.value)}", "dim"), indent=2)
+def _former(past: Cell) -> Line:
+    held = valid(past.valid_from, past.valid_until)
+    return line(Span(f"before ({held}): {clipped(past.value or past.content)}", "dim"), indent=2)
 
 
-def _rival(rival: FormerValue) -> Line:
+def _rival(rival: Cell) -> Line:
     return line(f"undecided; the other side, id {short(rival.cell_id)}: {clipped(rival.content)}", indent=2)
 
 
-def _said(turn: TurnHit) -> Line:
+def _said(turn: Turn) -> Line:
     """A message under the memory that rests on it."""
-    text = turn.content if turn.excerpt is None else turn.excerpt.text
+    text = turn.rank.excerpt.text if turn.rank and turn.rank.excerpt else turn.content
     said = f"said {day_of(turn.event_time)}, message {short(turn.turn_id)}, {clipped(turn.said_by)}: {text}"
     return line(Span(" ".join(said.split()), "dim"), indent=2)
 
 
-def _why(hit: Hit, view: View) -> list[Line]:
+def _why(rank: Rank | None, view: View) -> list[Line]:
     """The score and the columns that it was computed from, where the asker wants them."""
-    if not view.explain:
+    if rank is None or not view.explain:
         return []
-    columns = ", ".join(f"{name} {value:.4g}" for name, value in hit.why.items())
-    return [line(Span(f"score {hit.score:.4f}: {columns}", "dim"), indent=2)]
+    columns = ", ".join(f"{name} {value:.4g}" for name, value in rank.why.items())
+    return [line(Span(f"score {rank.score:.4f}: {columns}", "dim"), indent=2)]
 
 
 def _meta(*parts: str) -> Line:
@@ -260,7 +250,7 @@ def _entity(found: EntityResult, view: View) -> list[Block]:
     return [*opening, *chain.from_iterable(pages), *notes(found.notes)]
 
 
-def _entity_page(page: EntityPage, view: View, *, has_projects: bool) -> Iterator[Block]:
+def _entity_page(page: Entity, view: View, *, has_projects: bool) -> Iterator[Block]:
     where = f", project {page.project_id}" if has_projects else ""
     kind = f"{page.entity_type}, " if page.entity_type else ""
     since = "" if is_unknown(page.first_at) else f", since {day_of(page.first_at)}"
@@ -282,11 +272,11 @@ def _entity_page(page: EntityPage, view: View, *, has_projects: bool) -> Iterato
     yield from map(_event, page.lately)
 
 
-def _fact(fact: Fact) -> Entry:
+def _fact(fact: Cell) -> Entry:
     alert = [Span("open contradiction, ", "alert")] if fact.has_open_contradiction else []
-    said = f"{clipped(fact.attribute)}: {clipped(fact.value)}"
+    said = f"{clipped(fact.attribute or '')}: {clipped(fact.value or '')}"
     first = line(
-        f"id {short(fact.cell_id)}, since {day_of(fact.since)}, ", *alert, Span(said, "bold"), indent=1
+        f"id {short(fact.cell_id)}, since {day_of(fact.valid_from)}, ", *alert, Span(said, "bold"), indent=1
     )
     return Entry((first, *map(_former, fact.history)))
 
@@ -298,16 +288,14 @@ def _timeline(found: Timeline, view: View) -> list[Block]:
     return [Heading(f"Timeline: {clipped(found.title)}"), *map(_event, found.events), *notes(found.notes)]
 
 
-def _event(event: TimelineEvent) -> Line:
+def _event(event: Cell) -> Line:
     state = ""
     if event.status == "superseded":
         by = f" by {short(event.superseded_by)}" if event.superseded_by else ""
-        state = f", superseded{by}{until(event.until)}"
+        state = f", superseded{by}{until(event.valid_until)}"
     elif event.status != "active":
         state = f", {event.status}"
-    head = (
-        f"{day_of(event.at)} [{event.cell_type}] id {short(event.cell_id)}, {event.whose or PERSON}{state}: "
-    )
+    head = f"{day_of(event.valid_from)} [{event.cell_type}] id {short(event.cell_id)}, {event.whose or PERSON}{state}: "
     return line(Span(head, "dim"), Span(clipped(event.content), "dim" if state else ""), indent=1)
 
 
@@ -337,12 +325,11 @@ def _dispute(one: Dispute) -> Entry:
     )  # fmt: skip
 
 
-def _side(name: str, side: Side | None) -> list[Line]:
+def _side(name: str, side: Cell | None) -> list[Line]:
     if side is None:
         return [line(f"{name}: no longer there", indent=1)]
-    whose = "confirmed by a person" if side.protected else cells.whose(side.origin)
     state = [side.status] if side.status != "active" else []
-    head = ", ".join([f"id {short(side.cell_id)}", day_of(side.event_time), whose, *state])
+    head = ", ".join([f"id {short(side.cell_id)}", day_of(side.event_time), cells.word_of(side), *state])
     return [
         line(f"{name}: {head}, from {clipped(side.source_name)}", indent=1),
         line(clipped(side.content, 400), indent=2),

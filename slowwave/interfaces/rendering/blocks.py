@@ -5,7 +5,7 @@ Stored text enters a block as it is: only the two writers know what a terminal o
 out there. Within a line stored text comes last, behind ids, dates and sources, so that it cannot forge any of them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -103,6 +103,19 @@ def line(*spans: str | Span, indent: int = 0) -> Line:
 def quote(text: str) -> Quote:
     """A stored text by itself."""
     return Quote((Span(text),))
+
+
+def table(
+    found: Iterable[Any],
+    columns: Mapping[str, Callable[[Any], str]],
+    nothing: str = "Nothing is on this page.",
+    *,
+    numbers: Collection[str] = (),
+) -> list[Block]:
+    """A row for each of what was found, a column for each name; or that there is nothing."""
+    rows = tuple(tuple(column(one) for column in columns.values()) for one in found)
+    places = frozenset(place for place, name in enumerate(columns) if name in numbers)
+    return [Table(tuple(columns), rows, places)] if rows else [Opening(nothing)]
 
 
 def notes(texts: Iterable[str]) -> list[Note]:

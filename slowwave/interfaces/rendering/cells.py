@@ -1,235 +1,177 @@
-"""Memories as blocks: lists of them, one with its life, those that fade and those that faded."""
+"""Memories, topics and entities as blocks: lists of them, and one memory with all that is known of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from slowwave.interfaces.rendering.blocks import (
     Block,
     Heading,
     Line,
-    Opening,
     Render,
     Span,
-    Table,
     line,
     notes,
     quote,
+    table,
 )
 from slowwave.interfaces.rendering.view import View
 from slowwave.interfaces.rendering.words import PERSON, clipped, short, until, valid, with_short_ids
-from slowwave.schemas.choices import RAW_PROMPT, WHOSE
-from slowwave.schemas.lists import CellDetail, CellRow, EntityRow, EpisodeRow
+from slowwave.schemas.choices import RAW_PROMPT
 from slowwave.schemas.moments import day_of
-from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Quote, TopicSummary
-from slowwave.schemas.results.explanation import is_taken_back
+from slowwave.schemas.results import Cell, Entity, Life, Topic, Turn, Use
 
 NEVER_TRUE: Final = "corrected: it was never true"
 PARTLY_CORRECTED: Final = "corrected in part: the messages below say which"
-STILL_QUOTED: Final = {"whole": "", "in part": ", partly outdated", "no": ", outdated"}
+STILL_QUOTED: Final = {None: "", "whole": "", "in part": ", partly outdated", "no": ", outdated"}
 
 
-def whose(origin: str) -> str:
-    """Name of an origin for readers; an unknown origin as it is."""
-    return next((said for name, said in WHOSE.items() if name == origin), origin) or PERSON
+def word_of(cell: Cell) -> str:
+    """Words for whose word a memory is."""
+    return cell.whose or ("confirmed by a person" if cell.protected else PERSON)
 
 
 # Lists
 
 
-def _cells(found: Sequence[CellRow], view: View) -> list[Block]:
-    """One row a memory, newest first."""
-    if not found:
-        return [Opening("No memory passes these filters.")]
-    has_projects = len({cell.project_id for cell in found}) > 1
-    has_status = any(cell.status != "active" for cell in found)
-    rows = tuple(tuple(_row(cell, has_status=has_status, has_projects=has_projects)) for cell in found)
-    columns = ["id", "said", "type", "by", *["status"] * has_status, *["project"] * has_projects, "memory"]
-    return [Table(tuple(columns), rows)]
+def _cells(found: Sequence[Cell], view: View) -> list[Block]:
+    """One row a memory; a column that says the same of all is left out."""
+    columns: dict[str, Callable[[Cell], str]] = {
+        "id": lambda cell: short(cell.cell_id),
+        "said": lambda cell: day_of(cell.event_time),
+        "type": lambda cell: cell.cell_type,
+        "by": lambda cell: cell.whose.removesuffix(" said") or "a person",
+    }
+    if any(cell.status != "active" for cell in found):
+        columns["status"] = _status
+    if len({cell.project_id for cell in found}) > 1:
+        columns["project"] = lambda cell: cell.project_id
+    if any(cell.use and cell.use.fades_at for cell in found):
+        columns["fades"] = lambda cell: _fades(cell.use or Use(), view)
+    columns["memory"] = lambda cell: clipped(cell.content)
+    return table(found, columns, "No memory passes these filters.")
 
 
-def _row(cell: CellRow, *, has_status: bool, has_projects: bool) -> Iterator[str]:
-    yield from (short(cell.cell_id), day_of(cell.event_time), cell.cell_type)
-    yield "a person" if cell.protected else whose(cell.origin).removesuffix(" said")
-    if has_status:
-        yield _status(cell)
-    if has_projects:
-        yield cell.project_id
-    yield clipped(cell.content)
-
-
-def _status(cell: CellRow) -> str:
-    if is_taken_back(cell.status, cell.valid_from, cell.valid_until):
+def _status(cell: Cell) -> str:
+    if cell.was_taken_back:
         return NEVER_TRUE
     by = f" by {short(cell.superseded_by)}" if cell.superseded_by else ""
     return f"{cell.status}{by}{until(cell.valid_until)}"
 
 
-def _topics(found: Sequence[TopicSummary], view: View) -> list[Block]:
+def _fades(use: Use, view: View) -> str:
+    """The day on which a memory is archived unless it is used."""
+    return day_of(use.fades_at) if use.fades_at and use.fades_at > view.now else "next night"
+
+
+def _topics(found: Sequence[Topic], view: View) -> list[Block]:
     """Topics, largest first, with the beginning of their summaries."""
-    rows = tuple(
-        (short(one.topic_id), f"{one.cell_count:,}", one.name, clipped(one.summary or "no summary yet"))
-        for one in found
-    )
-    return _table(("id", "memories", "topic", "summary"), rows)
+    columns: dict[str, Callable[[Topic], str]] = {
+        "id": lambda one: short(one.topic_id),
+        "memories": lambda one: f"{one.cell_count:,}",
+        "topic": lambda one: one.name,
+        "summary": lambda one: clipped(one.summary or "no summary yet"),
+    }
+    return table(found, columns)
 
 
-def _entities(found: Sequence[EntityRow], view: View) -> list[Block]:
+def _entities(found: Sequence[Entity], view: View) -> list[Block]:
     """People and things, most mentioned first."""
-    rows = tuple(
-        (f"{one.mention_count:,}", one.entity_type or "", one.name, ", ".join(one.aliases)) for one in found
-    )
-    return _table(("memories", "type", "name", "also called"), rows)
-
-
-def _episodes(found: Sequence[EpisodeRow], view: View) -> list[Block]:
-    """Conversations, newest first."""
-    rows = tuple(
-        (short(one.cell_id), day_of(one.event_time), one.status, clipped(one.content)) for one in found
-    )
-    return _table(("id", "ended", "status", "conversation"), rows)
-
-
-def _table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> list[Block]:
-    return [Table(columns, rows)] if rows else [Opening("Nothing is on this page.")]
-
-
-def _fading(found: Sequence[Fading], view: View) -> list[Block]:
-    """Memories with the day on which they fade unless they are used, the next ones first."""
-    if not found:
-        return [Opening("Nothing fades in that time.")]
-    rows = tuple(
-        (
-            short(one.cell_id),
-            "next night" if one.fades_at <= view.now else day_of(one.fades_at),
-            day_of(one.last_accessed),
-            f"{one.effective_confidence:.2f}",
-            one.whose or PERSON,
-            clipped(one.content),
-        )
-        for one in found
-    )
-    return [Table(("id", "fades", "last used", "strength", "whose word", "memory"), rows, frozenset({3}))]
-
-
-def _archived(found: Sequence[ForgottenCell], view: View) -> list[Block]:
-    """Archived memories, best first."""
-    if not found:
-        return [Opening("No archived memory has these words.")]
-    rows = tuple((short(one.cell_id), one.cell_type, clipped(one.content)) for one in found)
-    return [Table(("id", "type", "memory"), rows)]
+    columns: dict[str, Callable[[Entity], str]] = {
+        "memories": lambda one: f"{one.mention_count:,}",
+        "type": lambda one: one.entity_type or "",
+        "name": lambda one: one.name,
+        "also called": lambda one: ", ".join(one.aliases),
+    }
+    return table(found, columns)
 
 
 # One memory
 
 
-def _cell_detail(found: CellDetail, view: View) -> list[Block]:
-    """A memory with its fields, its use and the messages that it rests on."""
-    held = valid(found.valid_from, found.valid_until)
+def _cell(found: Cell, view: View) -> list[Block]:
+    """A memory with its fields, its use and the messages that it rests on; in an explanation with its life."""
+    life = found.life
     return [
-        Heading(f"Memory {short(found.cell_id)} [{found.cell_type}] ({_status(found)})"),
+        Heading(
+            f"Memory {short(found.cell_id)} [{found.cell_type}] ({life.state if life else _status(found)})"
+        ),
         quote(found.content),
-        *_facts(found.subject, found.attribute, found.value),
-        line(f"said {day_of(found.event_time)}, valid {held}, {_word(found.origin, found.protected)}"),
-        line(_strength(found)),
-        *_topic(found.topic_name, found.core_rank),
+        *_stated(found),
+        *([line(found.summary)] if found.summary and life else []),
+        line(f"said {day_of(found.event_time)}, {_held(found)}, {word_of(found)}"),
+        *(_made(found, life) if life else []),
+        line(_strength(found, found.use or Use())),
+        *_topic(found),
+        *([line(life.core_reason)] if life else []),
         *map(_quoted, found.evidence),
-        *_missing(found.missing_turns),
+        *(line(f"message {short(one)} is no longer there", indent=1) for one in found.missing_turns),
+        *(_life(life) if life else []),
+        *notes(life.notes if life else []),
     ]
 
 
-def _explanation(found: Explanation, view: View) -> list[Block]:
-    """A memory with its messages, what was before and after it, its judgements and its events."""
+def _stated(found: Cell) -> list[Line]:
+    about = " / ".join(clipped(part) for part in (found.subject, found.attribute) if part)
+    return [line(f"states {about} = {clipped(found.value or '?')}")] if about else []
+
+
+def _held(found: Cell) -> str:
+    if not found.was_taken_back:
+        return f"valid {valid(found.valid_from, found.valid_until)}"
+    is_in_part = found.prompt_version == RAW_PROMPT and any(turn.told != "no" for turn in found.evidence)
+    return PARTLY_CORRECTED if is_in_part else NEVER_TRUE
+
+
+def _made(found: Cell, life: Life) -> list[Line]:
+    by, chunk = life.model or "no language model", short(life.chunk_id or "none")
     return [
-        Heading(f"Memory {short(found.cell_id)} [{found.cell_type}] ({found.state})"),
-        quote(found.content),
-        *_facts(found.subject, found.attribute, found.value),
-        *([line(found.summary)] if found.summary else []),
-        *_origin(found),
-        line(_strength(found)),
-        *_topic(found.topic_name, found.core_rank),
-        line(found.core_reason),
-        *map(_quoted, found.quotes),
-        *_missing(found.missing_turns),
-        *(_link("took the place of", one) for one in found.before),
-        *(_link("was replaced by", one) for one in found.after),
-        *_judged(found),
-        *_disputed(found),
-        *(line(f"{step.at:%Y-%m-%d %H:%M} {with_short_ids(step.told)}", indent=1) for step in found.steps),
-        *notes(found.notes),
-    ]
-
-
-def _facts(subject: str | None, attribute: str | None, value: str | None) -> list[Line]:
-    about = " / ".join(clipped(part) for part in (subject, attribute) if part)
-    return [line(f"states {about} = {clipped(value or '?')}")] if about else []
-
-
-def _origin(found: Explanation) -> list[Line]:
-    held = f"valid {valid(found.valid_from, found.valid_until)}"
-    if found.was_taken_back:
-        is_in_part = found.prompt_version == RAW_PROMPT and any(one.told != "no" for one in found.quotes)
-        held = PARTLY_CORRECTED if is_in_part else NEVER_TRUE
-    by = found.model or "no language model"
-    return [
-        line(f"said {day_of(found.event_time)}, {held}, {_word(found.origin, found.protected)}"),
-        line(f"made by {found.prompt_version} ({by}), chunk {short(found.chunk_id or 'none')}"),
+        line(f"made by {found.prompt_version} ({by}), chunk {chunk}"),
         line(f"from {found.source_name}"),
     ]
 
 
-def _word(origin: str, is_protected: bool) -> str:
-    return "confirmed by a person" if is_protected else whose(origin)
-
-
-def _strength(found: CellDetail | Explanation) -> str:
-    left = found.effective_confidence
+def _strength(found: Cell, use: Use) -> str:
+    left = use.effective_confidence
     strength = "" if left is None else f", {left:.2f} after fading and use"
-    used = f"{found.retrieval_count} times retrieved, {found.citation_count} cited, {found.confirmations} said again"
+    used = (
+        f"{use.retrieval_count} times retrieved, {use.citation_count} cited, {use.confirmations} said again"
+    )
     return f"salience {found.salience:.2f}, confidence {found.confidence:.2f}{strength}; {used}"
 
 
-def _topic(name: str | None, core_rank: int | None) -> list[Line]:
-    rank = f"line {core_rank} of core memory, " if core_rank else ""
-    return [line(f"{rank}topic {clipped(name)}")] if name else []
+def _topic(found: Cell) -> list[Line]:
+    rank = found.use.core_rank if found.use else None
+    parts = [
+        *([f"line {rank} of core memory"] if rank else []),
+        *([f"topic {clipped(found.topic_name)}"] if found.topic_name else []),
+    ]
+    return [line(", ".join(parts))] if parts else []
 
 
-def _quoted(one: Quote) -> Line:
-    said = f"message {short(one.turn_id)}, {day_of(one.event_time)}, {one.whose}{STILL_QUOTED[one.told]}"
-    return line(Span(f"{said}, {clipped(one.speaker or one.role)}: {clipped(one.content)}", "dim"), indent=1)
+def _quoted(turn: Turn) -> Line:
+    said = f"message {short(turn.turn_id)}, {day_of(turn.event_time)}, {turn.whose}{STILL_QUOTED[turn.told]}"
+    text = f"{said}, {clipped(turn.speaker or turn.role)}: {clipped(turn.content)}"
+    return line(Span(text, "dim"), indent=1)
 
 
-def _missing(turn_ids: Sequence[str]) -> list[Line]:
-    return [line(f"message {short(one)} is no longer there", indent=1) for one in turn_ids]
-
-
-def _link(how: str, link: Link) -> Line:
-    held = NEVER_TRUE if link.was_taken_back else f"{link.status}, {valid(link.valid_from, link.valid_until)}"
-    return line(f"{how} {short(link.cell_id)} ({held}): {clipped(link.content)}", indent=1)
-
-
-def _judged(found: Explanation) -> Iterator[Line]:
-    for one in found.judgements:
+def _life(life: Life) -> Iterator[Line]:
+    """The memories before and after one, its judgements, its contradictions and its events."""
+    for how, cells in (("took the place of", life.before), ("was replaced by", life.after)):
+        for cell in cells:
+            held = f"{cell.status}, {valid(cell.valid_from, cell.valid_until)}"
+            held = NEVER_TRUE if cell.was_taken_back else held
+            yield line(f"{how} {short(cell.cell_id)} ({held}): {clipped(cell.content)}", indent=1)
+    for one in life.judgements:
         by = one.prompt_version or "no language model"
         verdict = f"judged {one.verdict} ({one.effect}) against {short(one.other_id)} by {by}"
         yield line(f"{verdict}: {clipped(one.reason or 'no reason kept')}", indent=1)
+    for dispute in life.contradictions:
+        state = f"resolved, {dispute.resolution}" if dispute.resolution else dispute.status
+        why = clipped(dispute.note or "no reason kept")
+        yield line(f"contradiction {short(dispute.contradiction_id)}, {state}: {why}", indent=1)
+    for event in life.events:
+        yield line(f"{event.at:%Y-%m-%d %H:%M} {with_short_ids(event.told)}", indent=1)
 
 
-def _disputed(found: Explanation) -> Iterator[Line]:
-    for one in found.contradictions:
-        state = f"resolved, {one.resolution}" if one.resolution else one.status
-        why = clipped(one.note or "no reason kept")
-        yield line(f"contradiction {short(one.contradiction_id)}, {state}: {why}", indent=1)
-
-
-RENDERERS: Final[dict[str, Render]] = {
-    "CellDetail": _cell_detail,
-    "Explanation": _explanation,
-}
-LISTS: Final[dict[str, Render]] = {
-    "CellRow": _cells,
-    "EntityRow": _entities,
-    "EpisodeRow": _episodes,
-    "TopicSummary": _topics,
-    "Fading": _fading,
-    "ForgottenCell": _archived,
-}
+RENDERERS: Final[dict[str, Render]] = {"Cell": _cell}
+LISTS: Final[dict[str, Render]] = {"Cell": _cells, "Topic": _topics, "Entity": _entities}

@@ -1,35 +1,30 @@
-"""Lists of memories, and one memory with the turns that it rests on."""
+"""Lists of memories, and one memory with its use and the turns that it rests on."""
 
 from collections.abc import Iterable
 from datetime import datetime
 
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
-from slowwave.lifecycle.retention import effective_confidence
-from slowwave.recall.conditions import PAST, as_they_stood, held, said_condition
+from slowwave.lifecycle.retention import COUNTS, effective_confidence
+from slowwave.recall.conditions import PAST, as_they_stood, held, said_condition, scope_condition
 from slowwave.recall.lists.paging import EPOCH, Listed, cursor_of, place_in, read_page
-from slowwave.recall.lists.quotes import quotes_of
 from slowwave.recall.question import naming
 from slowwave.recall.reader import Reader
+from slowwave.recall.results import CELL, cell_of, evidence_of, named_cells
 from slowwave.recall.search import filters_of
-from slowwave.schemas.lists import CellDetail, CellRow, Page
 from slowwave.schemas.moments import latest_of
-from slowwave.schemas.requests import CellsRequest
+from slowwave.schemas.requests import ArchivedRequest, CellsRequest
+from slowwave.schemas.results import Cell, Page, Rank, Use
 from slowwave.schemas.search import Filters
+from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Row, RowsQuery, Store, col, lit
 from slowwave.store.chains import side_by_side
 
-OTHERWISE_NAMED = {"turn_ids": "evidence", "topic_name": "topic_id"}
-"""Fields of a memory in a list that a column of another name tells."""
-
-COLUMNS = tuple(dict.fromkeys(OTHERWISE_NAMED.get(name, name) for name in CellRow.model_fields))
 NAMED_MOST = 100_000
 """Memories without a place in the graph yet that are looked at for a name: a list has all of them."""
 
-COUNTS = ("confirmations", "retrieval_count", "citation_count", "ignore_count")
 
-
-def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> Page[CellRow]:
+def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> Page[Cell]:
     """A page of memories, as `Memory.cells` says."""
     filters = filters_of(request, now=now)
     if filters.is_historical and request.status is not None:
@@ -39,7 +34,7 @@ def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> Page[CellR
     reader, filters = reader.narrowed(filters)
     store = reader.current()
     if store is None:
-        return Page[CellRow](entries=[], total=0)
+        return Page[Cell](entries=[], total=0)
     where = said_condition(reader.settings.owner, filters)
     if request.status is not None:
         where &= col("status") == lit(request.status)
@@ -48,31 +43,64 @@ def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> Page[CellR
     if filters.is_historical:
         page = _page_of_the_past(store, where, filters, request)
     else:
-        page = read_page(store, "cells", request, by="event_time", where=where, columns=COLUMNS)
-    return Page[CellRow](entries=_told(store, page.rows), next_cursor=page.next_cursor, total=page.total)
+        page = read_page(store, "cells", request, by="event_time", where=where, columns=CELL)
+    entries = named_cells(store, page.rows)
+    return Page[Cell](entries=entries, next_cursor=page.next_cursor, total=page.total)
 
 
-def cell(reader: Reader, cell_id: str, *, now: datetime) -> CellDetail:
+def cell(reader: Reader, cell_id: str, *, now: datetime) -> Cell:
     """One memory, as `Memory.cell` says."""
     store = reader.require_store()
     (whole,) = whole_ids(store, [cell_id], owner=reader.settings.owner)
-    row = store.by_key("cells", [whole]).row(0, named=True)
-    usage = store.by_key("cell_usage", [whole])
-    counts = usage.row(0, named=True) if usage.height else {}
-    strength = store.by_key("cells", [whole]).join(usage, on="cell_id")
-    left = strength.select(effective_confidence(now=now))
-    core = store.by_key("core", [whole], ["cell_id", "line_rank"])
-    contradictions = store.find([side_by_side([whole])])[0]
-    evidence, missing = quotes_of(store, reader.settings.owner, row)
-    return CellDetail(
-        **_told(store, [row])[0].model_dump(),
-        effective_confidence=left.item() if left.height else row["confidence"],
-        **{name: counts.get(name, 0) for name in COUNTS},
+    return with_use(store, reader.settings.owner, store.by_key("cells", [whole]).row(0, named=True), now=now)
+
+
+def with_use(store: Store, owner: ScopeSettings, row: Row, *, now: datetime) -> Cell:
+    """A row of `cells`, also of a memory that left the store, with its use and the turns that it rests on."""
+    (contradictions,) = store.find([side_by_side([row["cell_id"]])])
+    return named_cells(
+        store,
+        [row],
         has_open_contradiction=any(one["status"] == "open" for one in contradictions),
+        use=_use(store, row["cell_id"], now=now),
+        **evidence_of(store, owner, row),
+    )[0]
+
+
+def _use(store: Store, cell_id: str, *, now: datetime) -> Use:
+    """The use of a memory, with the uses that the next night counts."""
+    usage = store.by_key("cell_usage", [cell_id])
+    known = usage.row(0, named=True) if usage.height else {}
+    waiting = (col("cell_id") == lit(cell_id)) & col("folded_at").is_null()
+    fresh = store.rows("usage", ["usage_type"], waiting)["usage_type"].to_list()
+    strength = store.by_key("cells", [cell_id]).join(usage, on="cell_id")
+    left = strength.select(effective_confidence(now=now))
+    core = store.by_key("core", [cell_id], ["cell_id", "line_rank"])
+    return Use(
+        effective_confidence=left.item() if left.height else None,
+        confirmations=known.get("confirmations", 0),
+        last_accessed=known.get("last_accessed"),
         core_rank=core["line_rank"][0] if core.height else None,
-        evidence=evidence,
-        missing_turns=missing,
+        **{name: known.get(name, 0) + fresh.count(kind) for name, kind in COUNTS.items()},
     )
+
+
+def archived(reader: Reader, request: ArchivedRequest) -> list[Cell]:
+    """Archived memories by their words, as `Memory.archived` says.
+
+    Raises:
+        InputError: the question is empty.
+    """
+    words = request.query.strip()
+    if not words:
+        raise InputError("the question is empty: say what to look for")
+    store, owner = reader.current(), reader.settings.owner
+    if store is None:
+        return []
+    where = scope_condition(owner) & (col("status") == lit("archived"))
+    found = store.matching("cells", [words], request.limit, where=where)
+    rows = found.join(store.by_key("cells", found["cell_id"], CELL), on="cell_id", maintain_order="left")
+    return [cell_of(row, rank=Rank(score=row["match_score"])) for row in rows.iter_rows(named=True)]
 
 
 def _page_of_the_past(store: Store, where: Expr, filters: Filters, request: CellsRequest) -> Listed:
@@ -103,19 +131,3 @@ def followers(store: Store, cells: Iterable[Row]) -> dict[str, datetime]:
     named = [row["superseded_by"] for row in cells if row["superseded_by"]]
     (found,) = store.find([RowsQuery("cells", ("cell_id", "event_time"), col("cell_id").isin(named))])
     return {row["cell_id"]: latest_of(row["event_time"]) for row in found}
-
-
-def _told(store: Store, rows: list[Row]) -> list[CellRow]:
-    """Rows of `cells` as a list shows them, with the names of their topics."""
-    named = sorted({row["topic_id"] for row in rows if row["topic_id"] is not None})
-    topics = store.by_key("topics", named, ["topic_id", "name"])
-    names = dict(zip(topics["topic_id"], topics["name"], strict=True))
-    told = [name for name in CellRow.model_fields if name not in OTHERWISE_NAMED]
-    return [
-        CellRow(
-            **{name: row[name] for name in told},
-            topic_name=names.get(row["topic_id"]),
-            turn_ids=row["evidence"],
-        )
-        for row in rows
-    ]

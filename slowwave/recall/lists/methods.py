@@ -6,18 +6,17 @@ from typing import Unpack
 
 import polars as pl
 
-from slowwave.errors import InputError
 from slowwave.recall.conditions import scope_condition
+from slowwave.recall.entity import ENTITY, entity_of
 from slowwave.recall.lists import cells, frames
-from slowwave.recall.lists.paging import read_page
+from slowwave.recall.lists.paging import Listed, read_page
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import EPISODE, CellStatus
-from slowwave.schemas.lists import CellDetail, CellRow, EntityRow, Entry, EpisodeRow, Page
 from slowwave.schemas.refusals import clean_text, moment_of, request_of
-from slowwave.schemas.requests import ArchivedRequest, CellsRequest, ProjectPageRequest
-from slowwave.schemas.results import ForgottenCell, TopicSummary
+from slowwave.schemas.requests import CellsRequest, ProjectPageRequest
+from slowwave.schemas.results import Cell, Entity, Entry, Page, Topic, columns_of
 from slowwave.schemas.search import FilterWords
-from slowwave.store import Expr, SearchQuery, col, lit
+from slowwave.store import Expr, col, lit
 
 
 class Lists:
@@ -33,7 +32,7 @@ class Lists:
         cursor: str = "",
         now: datetime | None = None,
         **words: Unpack[FilterWords],
-    ) -> Page[CellRow]:
+    ) -> Page[Cell]:
         """A page of the memories that pass all filters (`CellsRequest`), newest first, whatever their status.
 
         `next_cursor` of a page is the `cursor` of the next one. What is written meanwhile shows no memory twice.
@@ -44,7 +43,7 @@ class Lists:
         request = request_of(CellsRequest, {**locals(), **words})
         return self._noted(cells.cells(self._reader, request, now=moment_of(now)), request.project)
 
-    def cell(self, cell_id: str, *, project: str | None = None, now: datetime | None = None) -> CellDetail:
+    def cell(self, cell_id: str, *, project: str | None = None, now: datetime | None = None) -> Cell:
         """One memory with its fields, its use, and the turns that it rests on: whose word it is in each.
 
         Raises:
@@ -53,15 +52,15 @@ class Lists:
         """
         return cells.cell(self._reader.within(project), clean_text(cell_id), now=moment_of(now))
 
-    def entities(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> Page[EntityRow]:
+    def entities(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> Page[Entity]:
         """A page of the people and things that memories name, most mentioned first (`ProjectPageRequest`)."""
         return self._noted(entities(self._reader, request_of(ProjectPageRequest, locals())), project)
 
-    def episodes(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> Page[EpisodeRow]:
+    def episodes(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> Page[Cell]:
         """A page of the conversations that were told, newest first (`ProjectPageRequest`)."""
-        return self._noted(episodes(self._reader, request_of(ProjectPageRequest, locals())), project)
+        return self.cells(cell_types=(EPISODE,), project=project, limit=limit, cursor=cursor)
 
-    def topics(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> Page[TopicSummary]:
+    def topics(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> Page[Topic]:
         """A page of the topics, largest first, also of those without a summary yet (`ProjectPageRequest`)."""
         return self._noted(topics(self._reader, request_of(ProjectPageRequest, locals())), project)
 
@@ -88,78 +87,28 @@ class Lists:
         return page.model_copy(update={"notes": self._reader.notes(project)})
 
 
-ENTITY = ("entity_id", "canonical_name", "entity_type", "aliases", "summary", "mention_count", "project_id")
-EPISODE_CELL = (
-    "cell_id", "session_id", "content", "summary", "status", "source_name", "event_time", "project_id",
-)  # fmt: skip
-STATE = ("turn_count", "written_at")
+def _page(
+    reader: Reader, request: ProjectPageRequest, table: str, by: str, where: Expr, columns: tuple[str, ...]
+) -> Listed:
+    """A page of a table that the asker may see, highest `by` first; an empty one where there is no store yet."""
+    store = reader.current()
+    if store is None:
+        return Listed([], "", 0)
+    mine = scope_condition(reader.within(request.project).settings.owner)
+    return read_page(store, table, request, by=by, where=mine & where, columns=columns)
 
 
-def entities(reader: Reader, request: ProjectPageRequest) -> Page[EntityRow]:
+def entities(reader: Reader, request: ProjectPageRequest) -> Page[Entity]:
     """A page of people and things that memories name, most mentioned first."""
-    store = reader.current()
-    if store is None:
-        return Page[EntityRow](entries=[], total=0)
-    where = _mine(reader, request) & (col("mention_count") > lit(0))
-    page = read_page(store, "entities", request, by="mention_count", where=where, columns=ENTITY)
-    told = [{**row, "name": row["canonical_name"], "aliases": row["aliases"] or []} for row in page.rows]
-    rows = [EntityRow(**{name: row[name] for name in EntityRow.model_fields}) for row in told]
-    return Page[EntityRow](entries=rows, next_cursor=page.next_cursor, total=page.total)
+    named = col("mention_count") > lit(0)
+    page = _page(reader, request, "entities", "mention_count", named, ENTITY)
+    rows = [entity_of(row) for row in page.rows]
+    return Page[Entity](entries=rows, next_cursor=page.next_cursor, total=page.total)
 
 
-def episodes(reader: Reader, request: ProjectPageRequest) -> Page[EpisodeRow]:
-    """A page of the conversations that were told, newest first."""
-    store = reader.current()
-    if store is None:
-        return Page[EpisodeRow](entries=[], total=0)
-    where = _mine(reader, request) & (col("cell_type") == lit(EPISODE))
-    page = read_page(store, "cells", request, by="event_time", where=where, columns=EPISODE_CELL)
-    states = store.by_key("episodes", [row["cell_id"] for row in page.rows], ["cell_id", *STATE])
-    state_of = {row["cell_id"]: row for row in states.to_dicts()}
-    none = dict.fromkeys(STATE)
-    rows = [
-        EpisodeRow(**{name: row[name] for name in EPISODE_CELL}, **{
-            name: state_of.get(row["cell_id"], none)[name] for name in STATE
-        })
-        for row in page.rows
-    ]  # fmt: skip
-    return Page[EpisodeRow](entries=rows, next_cursor=page.next_cursor, total=page.total)
-
-
-def topics(reader: Reader, request: ProjectPageRequest) -> Page[TopicSummary]:
+def topics(reader: Reader, request: ProjectPageRequest) -> Page[Topic]:
     """A page of the topics, largest first."""
-    store = reader.current()
-    if store is None:
-        return Page[TopicSummary](entries=[], total=0)
-    where = _mine(reader, request) & col("merged_into").is_null()
-    columns = tuple(TopicSummary.model_fields)
-    page = read_page(store, "topics", request, by="cell_count", where=where, columns=columns)
-    rows = [TopicSummary(**{name: row[name] for name in columns}) for row in page.rows]
-    return Page[TopicSummary](entries=rows, next_cursor=page.next_cursor, total=page.total)
-
-
-def _mine(reader: Reader, request: ProjectPageRequest) -> Expr:
-    return scope_condition(reader.within(request.project).settings.owner)
-
-
-COLUMNS = ("cell_id", "cell_type", "content", "subject", "attribute", "value")
-
-
-def find_forgotten(reader: Reader, request: ArchivedRequest) -> list[ForgottenCell]:
-    """Archived memories that the asking owner may see, by their words, best first; none where there is no store yet.
-
-    Raises:
-        InputError: the question is empty.
-    """
-    words = request.query.strip()
-    if not words:
-        raise InputError("the question is empty: say what to look for")
-    store, owner = reader.current(), reader.settings.owner
-    if store is None:
-        return []
-    where = scope_condition(owner) & (col("status") == lit("archived"))
-    (found,) = store.find([SearchQuery("cells", words, None, request.limit, where, COLUMNS[1:])])
-    return [
-        ForgottenCell(match_score=row["text_score"], **{name: row[name] for name in COLUMNS})
-        for row in sorted(found, key=lambda row: (-row["text_score"], row["cell_id"]))
-    ]
+    columns = columns_of(Topic)
+    page = _page(reader, request, "topics", "cell_count", col("merged_into").is_null(), columns)
+    rows = [Topic(**{name: row[name] for name in columns}) for row in page.rows]
+    return Page[Topic](entries=rows, next_cursor=page.next_cursor, total=page.total)

@@ -15,10 +15,10 @@ from slowwave.interfaces.http.lanes import Ask
 from slowwave.interfaces.http.routes.record import usable_sources
 from slowwave.schemas.choices import FlowName
 from slowwave.schemas.context import Path as FilePath
-from slowwave.schemas.lists import Page
 from slowwave.schemas.refusals import Request, Switch
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.schemas.requests import PageRequest
+from slowwave.schemas.results import Page
 from slowwave.schemas.runs import Consolidated, FlowRun, RunId
 
 router = APIRouter(prefix="/v1", tags=["flows"], route_class=Rendered)

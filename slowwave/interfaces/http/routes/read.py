@@ -18,7 +18,6 @@ from slowwave.interfaces.http.bodies import (
     page_of,
 )
 from slowwave.interfaces.http.lanes import Ask, fields
-from slowwave.schemas.lists import CellDetail, CellRow, EntityRow, EpisodeRow, Page
 from slowwave.schemas.requests import (
     ArchivedRequest,
     CellsRequest,
@@ -27,16 +26,19 @@ from slowwave.schemas.requests import (
     TimelineRequest,
 )
 from slowwave.schemas.results import (
+    Cell,
     Dispute,
-    Explanation,
-    Fading,
-    ForgottenCell,
+    Entity,
+    EntityResult,
+    Page,
     QuarantinedChunk,
+    SearchResult,
     Stats,
     Status,
-    TopicSummary,
+    Timeline,
+    Topic,
 )
-from slowwave.schemas.search import EntityResult, SearchRequest, SearchResult, Timeline
+from slowwave.schemas.search import SearchRequest
 
 router = APIRouter(prefix="/v1", tags=["read"], route_class=Rendered)
 
@@ -72,19 +74,19 @@ async def core(asked: Annotated[Within, Query()], ask: Ask) -> CoreMemory:
 
 
 @router.get("/cells")
-async def cells(asked: Annotated[CellsRequest, Query()], ask: Ask) -> Page[CellRow]:
+async def cells(asked: Annotated[CellsRequest, Query()], ask: Ask) -> Page[Cell]:
     """List the memories that pass all filters, newest first, in every state."""
     return await ask.read(ask.memory.cells, **fields(asked))
 
 
 @router.get("/cells/{cell_id}")
-async def cell(cell_id: Id, ask: Ask) -> CellDetail:
+async def cell(cell_id: Id, ask: Ask) -> Cell:
     """Show one memory with its fields, its use, and the turns that it rests on."""
     return await ask.read(ask.memory.cell, cell_id)
 
 
 @router.get("/cells/{cell_id}/explanation")
-async def explanation(cell_id: Id, ask: Ask) -> Explanation:
+async def explanation(cell_id: Id, ask: Ask) -> Cell:
     """Explain why a memory is there: its turns, chains, judgements and every event, also once it is deleted."""
     return await ask.read(ask.memory.explain, cell_id)
 
@@ -97,32 +99,32 @@ async def contradictions(asked: Annotated[DisputesAsked, Query()], ask: Ask) -> 
 
 
 @router.get("/weak")
-async def weak(asked: Annotated[FadingAsked, Query()], ask: Ask) -> Page[Fading]:
+async def weak(asked: Annotated[FadingAsked, Query()], ask: Ask) -> Page[Cell]:
     """List the memories that the next nights will archive unless they are used, soonest first."""
     found = await ask.read(ask.memory.weak, asked.days)
-    return page_of(Page[Fading], found, lambda one: one.cell_id, asked)
+    return page_of(Page[Cell], found, lambda one: one.cell_id, asked)
 
 
 @router.get("/archived")
-async def archived(asked: Annotated[ArchivedRequest, Query()], ask: Ask) -> list[ForgottenCell]:
+async def archived(asked: Annotated[ArchivedRequest, Query()], ask: Ask) -> list[Cell]:
     """Find faded memories by their words, best first; a cited one comes back with the next night."""
     return await ask.read(ask.memory.archived, **fields(asked))
 
 
 @router.get("/entities")
-async def entities(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> Page[EntityRow]:
+async def entities(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> Page[Entity]:
     """List people and things that memories name, most mentioned first."""
     return await ask.read(ask.memory.entities, **fields(asked))
 
 
 @router.get("/topics")
-async def topics(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> Page[TopicSummary]:
+async def topics(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> Page[Topic]:
     """List topics, largest first; `summary` is null until a night has summarized one."""
     return await ask.read(ask.memory.topics, **fields(asked))
 
 
 @router.get("/episodes")
-async def episodes(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> Page[EpisodeRow]:
+async def episodes(asked: Annotated[ProjectPageRequest, Query()], ask: Ask) -> Page[Cell]:
     """List conversations that were summarized, newest first."""
     return await ask.read(ask.memory.episodes, **fields(asked))
 
