@@ -4,7 +4,7 @@ from prefect import flow
 
 from slowwave.schemas.report import StageReport
 from tasks.commit import commit
-from tasks.forget import find_leaving, plan_archive, plan_deleted_again, plan_prune, preview_fading
+from tasks.forget import find_leaving, plan_archive, plan_deleted_again, plan_prune
 from tasks.step import open_stage, run_name
 
 
@@ -24,7 +24,6 @@ def forget(home: str = "", dry_run: bool = True) -> StageReport:
         commit(run, plan_deleted_again(run.reader, cells))
         commit(run, plan_archive(run.reader, cells))
         commit(run, plan_prune(run.reader, cells))
-        commit(run, preview_fading(run.reader))
         if not run.report.counts:
             run.skip("nothing has faded")
     return run.report

@@ -14,7 +14,6 @@ from tasks.promote.promote import (
     has_news,
     ingest_edits,
     plan_core,
-    plan_kept_out,
     plan_outdated_lines,
     write_core_memory,
 )
@@ -41,7 +40,6 @@ def promote(home: str = "", is_choosing: bool = True, dry_run: bool = False) -> 
                 core = find_core(run.reader, project)
                 best = find_best(run.reader, project, core, has_model=run.model is not None)
                 candidates = find_candidates(run.reader, best)
-                commit(run, plan_kept_out(run.reader, project, best, candidates))
                 settings = run.settings.promote
                 if run.model is not None and not has_news(core, candidates):
                     continue  # the lines stay, and no question is paid for

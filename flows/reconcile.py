@@ -46,7 +46,7 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
         commit(run, plan_moved(run.reader))
         asked = None
         while run.model is not None:
-            queue = find_queue(run.reader, cells, noted, asked)
+            queue = find_queue(run.reader, noted, asked)
             if queue.is_empty():
                 break
             pages, shown = find_round(run.reader, queue)

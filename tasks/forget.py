@@ -8,11 +8,10 @@ from datetime import timedelta
 import polars as pl
 
 from slowwave.journal.plan import Plan
-from slowwave.lifecycle.fading import MOST_FALSE_RATE, to_archive, to_delete_again, to_prune
-from slowwave.schemas.report import forgetting_line, several_memories
+from slowwave.lifecycle.fading import to_archive, to_delete_again, to_prune
 from slowwave.schemas.tables import OWNER
 from slowwave.store import col, lit
-from slowwave.store.forgetting import PREVIEW_DAYS, fading_of, forgetting_of, long_unused
+from slowwave.store.forgetting import long_unused
 from tasks.step import Readable, step
 
 COLUMNS = [
@@ -62,23 +61,6 @@ def plan_archive(reader: Readable, cells: pl.DataFrame) -> Plan:
 def plan_prune(reader: Readable, cells: pl.DataFrame) -> Plan:
     """Removes long superseded memories from the store, where the settings allow it."""
     return Plan(events={"cell.pruned": to_prune(cells, now=reader.now, forget=reader.settings.forget)})
-
-
-@step
-def preview_fading(reader: Readable) -> Plan:
-    """Notes on what will fade soon, and on how often forgetting was wrong so far; it changes nothing."""
-    notes = []
-    soon = fading_of(reader.store, now=reader.now, forget=reader.settings.forget).height
-    if soon:
-        notes.append(f"{several_memories(soon)} will fade within {PREVIEW_DAYS:g} days if nobody uses them")
-    counted = forgetting_of(reader.store, now=reader.now)
-    if counted.archived_count:
-        notes.append(forgetting_line(counted))
-    if (counted.rate or 0.0) > MOST_FALSE_RATE:
-        notes.append(
-            f"that is above {MOST_FALSE_RATE:.1%}: raise forget.unused_days, or lower the rates of decay"
-        )
-    return Plan(notes=notes)
 
 
 # Inside

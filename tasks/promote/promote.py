@@ -45,16 +45,6 @@ COUNTS = [
 SHOWN = ["cell_id", *OWNER, "content"]
 """Columns that only the memories in question are read with."""
 
-KEPT_OUT = {
-    "system": "no person's word: of Slowwave itself",
-    "user": "no person's word: raw talk that no model has read",
-    "reported": "no person's word for certain: it may be passed on",
-    "agent": "no person's word: said by an assistant",
-    "tool": "no person's word: the output of a tool",
-    "untrusted": "no person's word: a document, or text that somebody quoted",
-}
-"""Why a memory is no candidate, by its origin."""
-
 NO_MODEL = (
     "without a language model, core memory takes in what you told Slowwave yourself (`slowwave remember`), and "
     "decisions, standing wishes and risks that a model read before"
@@ -134,20 +124,6 @@ def find_candidates(reader: Readable, best: pl.DataFrame) -> pl.DataFrame:
 
 
 @step
-def plan_kept_out(reader: Readable, project: str, best: pl.DataFrame, candidates: pl.DataFrame) -> Plan:
-    """The account of the memories that are no candidates, by their origin; it changes nothing."""
-    every = _active(reader, project)
-    others = every.filter(~is_persons_word())
-    quoted = best.join(candidates, on="cell_id", how="anti").with_columns(origin=pl.lit("untrusted"))
-    out = pl.concat([others.select("cell_id", "origin"), quoted.select("cell_id", "origin")])
-    reasons = {
-        KEPT_OUT[str(origin)]: part["cell_id"].to_list()
-        for (origin,), part in out.group_by("origin", maintain_order=True)
-    }
-    return Plan(rows_in=every.height, rejected=reasons)
-
-
-@step
 def ask_choice(model: Model, candidates: pl.DataFrame, settings: PromoteSettings) -> pl.DataFrame | None:
     """The candidates that the model chose, best first, with who chose them; None without a usable answer."""
     most = min(settings.target_lines, settings.max_lines)
@@ -213,6 +189,7 @@ def plan_core(
     entered = events["core.promoted"].filter(pl.col("reason") != "reworded")
     return Plan(
         events=events,
+        rows_in=candidates.height,
         notes=[] if has_model else [NO_MODEL],
         examples=entered.select(pl.format("+ {} ({})", "line", "reason")).to_series().to_list(),
     )

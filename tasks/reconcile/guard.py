@@ -6,6 +6,9 @@ source must be one that may, and no person may have confirmed the one that goes.
 contradiction, and both stay. What says the same must hold all numbers, dates, names and negations of what it takes in.
 """
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 import polars as pl
 
 from slowwave.language.text import (
@@ -35,7 +38,16 @@ ALIKE = 0.5
 "confirms" of every labelled pair (`benchmarks/pairs.py`), 26 of 27 updates still merge nothing; of the sample's night
 two retold memories of which each names somebody else no longer contradict each other."""
 
-_LEAST = {rank: least_to_outdate(origin, is_judged=True) for rank, origin in enumerate(TRUST)}
+NOT_SHOWN = "the target is not among the memories shown"
+SAME_STATE = "both memories carry the same value"
+DIFFERS = "said again, but numbers, dates, names or negations differ"
+OUT_OF_ARCHIVE = "an archived memory comes back by what a person says"
+
+HARD = ("numbers", "days", "names")
+"""What a repetition must not lose."""
+
+Facts = Mapping[str, Any]
+"""What the guard compares of a judgement or a memory; several words, numbers or names are a set."""
 
 
 def guarded(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -50,257 +62,96 @@ def guarded(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     - `contradiction`: cannot both hold, or a judgement that failed a check, such as the order of the two in time.
     - `none`: keep.
     """
-    verdict = pl.col("verdict")
-    is_judged, changes, repeats = verdict != "keep", verdict.is_in(CHANGING), verdict.is_in(REPEATING)
-    retires = changes | (verdict == "completes")
-    vetoes = [
-        (pl.col("content_old").is_null(), "the target is not among the memories shown"),
-        (changes & pl.col("is_same_state"), "both memories carry the same value"),
-        (
-            changes & ~pl.any_horizontal("is_shared", "is_copied", "is_restated"),
-            "the two memories do not share the named subject and attribute",
-        ),
-        (
-            (verdict == "completes") & ~pl.col("is_outcome"),
-            "the target is no task of the same subject that came before",
-        ),
-        (retires & _is_unordered(), "the day of one of them is unknown: no date says which holds now"),
-        (retires & _in_one_breath(), "both memories were said in one breath"),
-        (retires & ~pl.col("is_trusted"), "a less trusted source may not retire this memory"),
-        (retires & pl.col("protected_old"), "a person confirmed this memory: only a person retires it"),
-        (repeats & pl.col("differs"), "said again, but numbers, dates, names or negations differ"),
-        (repeats & _is_out_of_archive(), "an archived memory comes back by what a person says"),
-    ]
-    note = pl.coalesce(pl.when(is_judged & fails).then(pl.lit(text)) for fails, text in vetoes)
-    is_void = pl.col("content_old").is_null() | (
-        (verdict == "completes") & pl.col("guard_note").is_not_null()
-    )
-    effect = (
-        pl.when(~is_judged | is_void)
-        .then(pl.lit("none"))
-        .when(repeats & ~pl.col("differs"))
-        .then(
-            pl.when(_is_out_of_archive())
-            .then(pl.lit("none"))
-            .when(pl.col("holds_all"))
-            .then(pl.lit("confirmed"))
-            .otherwise(pl.lit("elaborated"))
-        )
-        .when(changes & pl.col("is_same_state"))
-        .then(pl.lit("elaborated"))
-        .when(retires & pl.col("guard_note").is_null())
-        .then(pl.lit("superseded"))
-        .otherwise(pl.lit("contradiction"))
-    )
-    checked = _checked(_side_by_side(said, cells)).with_columns(guard_note=note)
-    return checked.with_columns(effect=effect).select(*said.columns, "effect", "guard_note")
+    named = _rows(said.with_columns(*_named_words(), *_value_words()))
+    facts = {one["cell_id"]: one for one in _rows(_facts(cells))}
+    ruled = [_ruled(one, facts[one["cell_id"]], facts.get(one["target_id"])) for one in named]
+    schema = {"effect": pl.String, "guard_note": pl.String}
+    return said.hstack(pl.DataFrame(ruled, schema=schema, orient="row"))
 
 
-def _side_by_side(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """Judgements with the facts of the new cell (`_new`) and of its target (`_old`)."""
-    content, things = pl.col("content"), pl.element().filter(~pl.element().str.ends_with("(person)"))
+def _ruled(said: Facts, new: Facts, old: Facts | None) -> tuple[str, str | None]:
+    """Effect and note of one judgement about a new memory and its target."""
+    verdict = said["verdict"]
+    if verdict == "keep":
+        return "none", None
+    if old is None:
+        return "none", NOT_SHOWN
+    if verdict in REPEATING:
+        return _repetition(verdict, new, old)
+    if verdict == "contradicts":
+        return "contradiction", None
+    if verdict in CHANGING and _is_same_state(said, new, old):
+        return "elaborated", SAME_STATE
+    note = next((text for fails, text in _vetoes(said, new, old) if fails), None)
+    if note is None:
+        return "superseded", None
+    return "contradiction" if verdict in CHANGING else "none", note
+
+
+def _repetition(verdict: str, new: Facts, old: Facts) -> tuple[str, str | None]:
+    if _differs(new, old):
+        return "contradiction", DIFFERS
+    if old["status"] == "archived" and new["origin"] != PERSON:
+        return "none", OUT_OF_ARCHIVE
+    return "confirmed" if _holds_all(verdict, new, old) else "elaborated", None
+
+
+def _vetoes(said: Facts, new: Facts, old: Facts) -> Iterator[tuple[bool, str]]:
+    """What keeps a memory from being retired, the first reason first."""
+    if said["verdict"] in CHANGING:
+        is_one = _is_shared(said, new, old) or _copies_values(said, new, old) or _restates_value(new, old)
+        yield not is_one, "the two memories do not share the named subject and attribute"
+    else:
+        yield not _is_outcome(new, old), "the target is no task of the same subject that came before"
+    yield _is_unordered(new, old), "the day of one of them is unknown: no date says which holds now"
+    yield _in_one_breath(new, old), "both memories were said in one breath"
+    least = least_to_outdate(TRUST[old["trust"]], is_judged=True)
+    yield new["trust"] > least, "a less trusted source may not retire this memory"
+    yield old["protected"], "a person confirmed this memory: only a person retires it"
+
+
+# what is compared
+
+
+def _facts(cells: pl.DataFrame) -> pl.DataFrame:
+    content = pl.col("content")
     dated = without_telling_date(content, pl.col("event_time"))
+    things = pl.element().filter(~pl.element().str.ends_with("(person)")).str.to_lowercase()
     named = [names("x " + pl.col(name).fill_null("")) for name in ("subject", "value")]
-    facts = cells.select(
-        *(
-            "cell_id",
-            "subject",
-            "attribute",
-            "value",
-            "content",
-            "origin",
-            "protected",
-            "event_time",
-            "status",
-        ),
+    return cells.select(
+        *("cell_id", "subject", "attribute", "value", "origin", "protected", "event_time", "status"),
+        *_named_words(),
         held=held_from(),
         latest=latest_moments(held_from()),
         is_undated=are_unknown(held_from()),
         day=pl.col("valid_from").dt.truncate("1d"),
-        turns=pl.col("evidence").list.sort().list.join(" "),
+        evidence="evidence",
         trust=rank_of(pl.col("origin")),
         is_task=pl.col("cell_type") == "task",
         is_negated=is_negated(content),
         numbers=numbers(dated),
         days=days_and_months(dated),
-        names=pl.concat_list(names(content), *named).list.unique(),
+        names=pl.concat_list(names(content), *named),
+        plain_value=plain_value(pl.col("value")),
         value_numbers=_words(numbers(pl.col("value")).list.join(" ")),
-        words=words(content).list.unique(),
+        value_words=_words(pl.col("value"), small=True),
+        words=words(content),
         said=_words(content),
         named=_words(pl.concat_str("content", "value", separator=" ", ignore_nulls=True)),
-        things=pl.col("entities").list.eval(things.str.to_lowercase()),
-    )
-    new = facts.rename(lambda name: name if name == "cell_id" else f"{name}_new")
-    old = facts.rename(lambda name: "target_id" if name == "cell_id" else f"{name}_old")
-    return said.join(new, on="cell_id", how="left").join(old, on="target_id", how="left")
-
-
-def _checked(both: pl.DataFrame) -> pl.DataFrame:
-    """Add what each pair is (`is_shared`, ...): as columns, since Polars computes a repeated expression anew."""
-    fields = [f"{name}{side}" for name in ("subject", "attribute") for side in ("", "_new", "_old")]
-    is_one_property = _same("subject_new", "subject_old") & _same("attribute_new", "attribute_old")
-    is_same_value = plain_value(pl.col("value_new")).eq_missing(plain_value(pl.col("value_old")))
-    least = pl.col("trust_old").replace_strict(_LEAST, return_dtype=pl.Int64, default=None)
-    return (
-        both.with_columns(
-            *(_words(pl.col(name), small=True).alias(f"{name}_words") for name in fields),
-            *(_words(_without_owner(pl.col(name)), small=True).alias(f"{name}_bare") for name in fields),
-        )
-        .with_columns(
-            is_shared=_names_same("subject") & _names_same("attribute"),
-            is_copied=_copies_values(),
-            is_restated=_restates_value(),
-            is_outcome=_is_outcome(),
-            is_trusted=pl.col("trust_new") <= least,
-            differs=_differs(),
-            holds_all=_holds_all(),
-        )
-        .with_columns(
-            pl.col("is_shared", "is_copied", "is_restated", "is_outcome", "is_trusted").fill_null(value=False)
-        )
-        .with_columns(
-            # whatever property was judged, what carries one value of one property contradicts nothing
-            is_same_state=~pl.any_horizontal("is_copied", "is_restated")
-            & is_same_value
-            & (
-                pl.col("is_shared")
-                | (is_one_property & pl.col("value_new").is_not_null()).fill_null(value=False)
-            )
-        )
+        things=pl.col("entities").list.eval(things),
     )
 
 
-def _names_same(column: str) -> pl.Expr:
-    """Both cells' `column` and the judgement's name the same thing: equal words, or one's words within the other's."""
-    new, old = f"{column}_new", f"{column}_old"
-    return _same(column, new) & _same(column, old) & _same(new, old)
+def _named_words() -> list[pl.Expr]:
+    """The words of subject and attribute, and those without their owner."""
+    columns = [pl.col("subject"), pl.col("attribute")]
+    whole = [_words(column, small=True).name.suffix("_words") for column in columns]
+    return whole + [_words(_without_owner(column), small=True).name.suffix("_bare") for column in columns]
 
 
-def _same(one: str, other: str) -> pl.Expr:
-    # "Ola" and "Ola's flight" are two things, though the words of one lie within the other's
-    whole = _within(pl.col(f"{one}_words"), pl.col(f"{other}_words"))
-    return whole & _within(pl.col(f"{one}_bare"), pl.col(f"{other}_bare"))
-
-
-def _within(left: pl.Expr, right: pl.Expr) -> pl.Expr:
-    """All words of one list are among those of the other, and both have some."""
-    fewer = pl.min_horizontal(left.list.len(), right.list.len())
-    return (fewer > 0) & (left.list.set_intersection(right).list.len() == fewer)
-
-
-def _copies_values() -> pl.Expr:
-    """The judgement copied a value from either text that the other side does not carry, of one subject that both have.
-
-    Attributes that memories carry must be the one that the judgement names. A task carries its status, whichever of its
-    properties changed (the due date, how far it is).
-    """
-    new, old = (_words(pl.col(name)) for name in ("new_value", "target_value"))
-    stands = _all_in(new, "named_new") & _all_in(old, "named_old") & ~_all_in(new, "named_old")
-    return stands & _fits("subject", has_text=True) & _fits("attribute", has_text=False)
-
-
-def _restates_value() -> pl.Expr:
-    """The later text says what the value was before ("8 % instead of 12 %"), and its own value is news to the other.
-
-    So extractors may call one attribute by two names. Of a value with numbers these count, else all its words.
-    """
-    new, old = (
-        pl.when(pl.col(f"value_numbers_{side}").list.len() > 0)
-        .then(pl.col(f"value_numbers_{side}"))
-        .otherwise(_words(pl.col(f"value_{side}"), small=True))
-        for side in ("new", "old")
-    )
-    return _all_in(old, "said_new") & _all_in(new, "said_new") & ~_all_in(new, "named_old")
-
-
-def _fits(column: str, *, has_text: bool) -> pl.Expr:
-    """The judgement's `column` is what both memories carry; where one carries none, its text names it (`has_text`)."""
-    said = pl.col(f"{column}_words")
-    fits = [said.list.len() > 0]
-    both = _same(f"{column}_new", f"{column}_old")
-    for side in ("new", "old"):
-        mine = pl.col(f"{column}_{side}")
-        is_free = mine.is_null() | (pl.col(f"is_task_{side}") & (mine == TASK_PROPERTY))
-        named = _all_in(said, f"named_{side}") if has_text else pl.lit(value=True)
-        fits.append(pl.when(is_free).then(named).otherwise(_same(column, mine.meta.output_name())))
-        both = both | is_free
-    return pl.all_horizontal(*fits, both)
-
-
-def _all_in(few: pl.Expr, column: str) -> pl.Expr:
-    """The list has words, and all of them are among those of `column`."""
-    return (few.list.len() > 0) & (few.list.set_difference(pl.col(column)).list.len() == 0)
-
-
-def _is_outcome() -> pl.Expr:
-    """The target is a task, the new memory was said after it, and both are about one subject or thing.
-
-    A person whom both name is none: two people who talk are named by most of what they say.
-    """
-    subject = _within(pl.col("subject_new_words"), pl.col("subject_old_words"))
-    shares = pl.col("things_new").list.set_intersection("things_old").list.len() > 0
-    is_about_one = subject.fill_null(value=False) | shares.fill_null(value=False)
-    return pl.col("is_task_old") & (pl.col("event_time_new") >= pl.col("event_time_old")) & is_about_one
-
-
-def _is_unordered() -> pl.Expr:
-    """A memory of an unknown day came before the other only where that one holds from after its latest possible day."""
-    undated, other = pl.col("is_undated_new"), pl.col("is_undated_old")
-    is_before = pl.col("latest_new") < pl.col("held_old")
-    is_after = pl.col("latest_old") < pl.col("held_new")
-    return ((undated & (other | ~is_before)) | (other & ~is_after)).fill_null(value=False)
-
-
-def _in_one_breath() -> pl.Expr:
-    """Both memories rest on the very same turns and hold from the same day: a list, and no change."""
-    is_same = (pl.col("turns_new") == pl.col("turns_old")) & (pl.col("day_new") == pl.col("day_old"))
-    return ((pl.col("turns_new") != "") & is_same).fill_null(value=False)
-
-
-def _is_out_of_archive() -> pl.Expr:
-    """Another voice than a person's says again what is archived."""
-    return (pl.col("status_old") == "archived") & (pl.col("origin_new") != PERSON)
-
-
-def _differs() -> pl.Expr:
-    """Return whether two cells that should say the same differ in a value that counts.
-
-    Numbers, days and names differ when each side has one that the other lacks: one more on one side is detail. Other
-    names, and a negation on one side alone, count when the sentences are else alike; in a longer sentence, or one of
-    other words, they are mostly more detail, and deny something else ("X" and "X, not Y").
-    """
-    more = zip(_more("new", "old"), _more("old", "new"), strict=True)
-    numbers_differ, days_differ, names_differ = [one & other for one, other in more]
-    shared = pl.col("words_new").list.set_intersection("words_old").list.len()
-    alike = shared / (pl.col("words_new").list.len() + pl.col("words_old").list.len() - shared)
-    is_denied = pl.col("is_negated_new") != pl.col("is_negated_old")
-    hard = numbers_differ | days_differ | ((names_differ | is_denied) & (alike >= ALIKE))
-    return hard.fill_null(value=True)
-
-
-def _holds_all() -> pl.Expr:
-    """The memory that would stand for both has every number, day and name of the other (`richness` says which does)."""
-    first = {
-        side: pl.col(f"is_undated_{side}").cast(pl.Int64) * 100
-        + (~pl.col(f"protected_{side}")).cast(pl.Int64) * 10
-        + pl.col(f"trust_{side}")
-        for side in ("new", "old")
-    }
-    new_lacks, old_lacks = (pl.any_horizontal(*_more(*sides)) for sides in (("old", "new"), ("new", "old")))
-    verdict = pl.col("verdict")
-    return (
-        pl.when(first["new"] < first["old"])
-        .then(~new_lacks & (verdict != "absorbed"))
-        .when(first["old"] < first["new"])
-        .then(~old_lacks & (verdict != "absorbs"))
-        .otherwise(~new_lacks | ~old_lacks)
-    )
-
-
-def _more(one: str, other: str) -> list[pl.Expr]:
-    """Return whether one side has numbers, days, names that the other lacks."""
-    parts = ("numbers", "days", "names")
-    return [pl.col(f"{part}_{one}").list.set_difference(f"{part}_{other}").list.len() > 0 for part in parts]
+def _value_words() -> list[pl.Expr]:
+    """The words of the values that a judgement copied from the two texts."""
+    return [_words(pl.col(name)).name.suffix("_words") for name in ("new_value", "target_value")]
 
 
 def _without_owner(text: pl.Expr) -> pl.Expr:
@@ -312,4 +163,133 @@ def _without_owner(text: pl.Expr) -> pl.Expr:
 def _words(text: pl.Expr, *, small: bool = False) -> pl.Expr:
     """Different words as names are compared: "max_retries" has two. Those of subjects lack small words (`small`)."""
     left_out = ["", "the", "a", "an", "of", "for", "s"] if small else [""]
-    return normalized(text).str.split(" ").list.set_difference(left_out)
+    return normalized(text.fill_null("")).str.split(" ").list.set_difference(left_out)
+
+
+def _rows(frame: pl.DataFrame) -> list[Facts]:
+    return [
+        {name: frozenset(found) if isinstance(found, list) else found for name, found in row.items()}
+        for row in frame.iter_rows(named=True)
+    ]
+
+
+# what the checks are
+
+
+def _is_shared(said: Facts, new: Facts, old: Facts) -> bool:
+    """Both memories and the judgement name one subject and one attribute."""
+    sides = [(said, new), (said, old), (new, old)]
+    return all(_same(name, *pair) for name in ("subject", "attribute") for pair in sides)
+
+
+def _same(name: str, one: Facts, other: Facts) -> bool:
+    """Both name the same thing: equal words, or one's words within the other's."""
+    # "Ola" and "Ola's flight" are two things, though the words of one lie within the other's
+    return all(_is_within(one[f"{name}_{form}"], other[f"{name}_{form}"]) for form in ("words", "bare"))
+
+
+def _is_within(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Both have words, and all of one are among those of the other."""
+    return bool(one and other) and (one <= other or other <= one)
+
+
+def _copies_values(said: Facts, new: Facts, old: Facts) -> bool:
+    """The judgement copied a value from either text that the other side does not carry, of one subject that both have.
+
+    Attributes that memories carry must be the one that the judgement names. A task carries its status, whichever of its
+    properties changed (the due date, how far it is).
+    """
+    news, before = said["new_value_words"], said["target_value_words"]
+    is_copied = _all_in(news, new["named"]) and _all_in(before, old["named"]) and not news <= old["named"]
+    return is_copied and all(_fits(name, said, new, old) for name in ("subject", "attribute"))
+
+
+def _fits(name: str, said: Facts, new: Facts, old: Facts) -> bool:
+    """What the judgement names is what both memories carry; the text of one that carries no subject names it."""
+    asked = said[f"{name}_words"]
+    free = [
+        side for side in (new, old) if side[name] is None or (side["is_task"] and side[name] == TASK_PROPERTY)
+    ]
+    bound = [side for side in (new, old) if side not in free]
+    is_named = name == "attribute" or all(asked <= side["named"] for side in free)
+    is_one = bool(free) or _same(name, new, old)
+    return bool(asked) and is_named and is_one and all(_same(name, said, side) for side in bound)
+
+
+def _restates_value(new: Facts, old: Facts) -> bool:
+    """The later text says what the value was before ("8 % instead of 12 %"), and its own value is news to the other.
+
+    So extractors may call one attribute by two names. Of a value with numbers these count, else all its words.
+    """
+    news, before = (side["value_numbers"] or side["value_words"] for side in (new, old))
+    return _all_in(before, new["said"]) and _all_in(news, new["said"]) and not news <= old["named"]
+
+
+def _is_same_state(said: Facts, new: Facts, old: Facts) -> bool:
+    """Whatever property was judged, what carries one value of one property contradicts nothing."""
+    if new["plain_value"] != old["plain_value"]:
+        return False
+    is_one = new["value"] is not None and all(_same(name, new, old) for name in ("subject", "attribute"))
+    is_change = _copies_values(said, new, old) or _restates_value(new, old)
+    return (is_one or _is_shared(said, new, old)) and not is_change
+
+
+def _all_in(few: frozenset[str], many: frozenset[str]) -> bool:
+    """There are words, and all of them are among the others."""
+    return bool(few) and few <= many
+
+
+def _is_outcome(new: Facts, old: Facts) -> bool:
+    """The target is a task, the new memory was said after it, and both are about one subject or thing.
+
+    A person whom both name is none: two people who talk are named by most of what they say.
+    """
+    is_about_one = _is_within(new["subject_words"], old["subject_words"]) or new["things"] & old["things"]
+    return bool(old["is_task"] and new["event_time"] >= old["event_time"] and is_about_one)
+
+
+def _is_unordered(new: Facts, old: Facts) -> bool:
+    """A memory of an unknown day came before the other only where that one holds from after its latest possible day."""
+    sides = [(new, old), (old, new)]
+    return any(one["is_undated"] and not _surely_before(one, other) for one, other in sides)
+
+
+def _surely_before(one: Facts, other: Facts) -> bool:
+    return bool(not other["is_undated"] and one["latest"] < other["held"])
+
+
+def _in_one_breath(new: Facts, old: Facts) -> bool:
+    """Both memories rest on the very same turns and hold from the same day: a list, and no change."""
+    return bool(new["evidence"] and new["evidence"] == old["evidence"] and new["day"] == old["day"])
+
+
+def _differs(new: Facts, old: Facts) -> bool:
+    """Return whether two memories that should say the same differ in a value that counts.
+
+    Numbers, days and names differ when each side has one that the other lacks: one more on one side is detail. Other
+    names, and a negation on one side alone, count when the sentences are else alike; in a longer sentence, or one of
+    other words, they are mostly more detail, and deny something else ("X" and "X, not Y").
+    """
+    numbers_differ, days_differ, names_differ = (
+        bool(new[part] - old[part] and old[part] - new[part]) for part in HARD
+    )
+    alike = len(new["words"] & old["words"]) >= ALIKE * len(new["words"] | old["words"])
+    is_denied = new["is_negated"] != old["is_negated"]
+    return numbers_differ or days_differ or ((names_differ or is_denied) and alike)
+
+
+def _holds_all(verdict: str, new: Facts, old: Facts) -> bool:
+    """The memory that would stand for both has every number, day and name of the other (`richness` says which does)."""
+    lacks = {
+        "new": any(old[part] - new[part] for part in HARD),
+        "old": any(new[part] - old[part] for part in HARD),
+    }
+    order = {
+        name: (side["is_undated"], not side["protected"], side["trust"])
+        for name, side in (("new", new), ("old", old))
+    }
+    if order["new"] < order["old"]:
+        return not lacks["new"] and verdict != "absorbed"
+    if order["old"] < order["new"]:
+        return not lacks["old"] and verdict != "absorbs"
+    return not all(lacks.values())

@@ -5,7 +5,6 @@ an outage leaves there waits, and a pair with another verdict is never asked abo
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import NamedTuple
 
 import polars as pl
@@ -68,15 +67,9 @@ PAIR_SHAPE = {"cell_id": pl.String, "target_id": pl.String}
 JUDGEABLE = col("status").isin(["active", "archived"]) & (col("cell_type") != lit(EPISODE))
 """Memories that a judge may be shown."""
 
-SCAN_DAYS = 7.0
-"""Days after which the neighbours of a memory are looked at again."""
-
-SCAN_PAIRS = 100
-"""Pairs of known memories that a night asks about, beside all pairs of new ones: it bounds what a night costs."""
-
 
 class Looked(Frame):
-    """Memories whose neighbours are looked at tonight; `why` is new, marked (for review) or known."""
+    """New memories, whose neighbours are looked at tonight, and those that are marked for review."""
 
     cell_id: str
     user_id: str
@@ -84,8 +77,7 @@ class Looked(Frame):
     scope: str
     content: str
     property: str = nullable()
-    status: str
-    why: str
+    is_marked: bool
 
 
 class Queue(Frame):
@@ -93,7 +85,6 @@ class Queue(Frame):
 
     cell_id: str
     target_id: str
-    is_tonights: bool
 
 
 class Answers(NamedTuple):
@@ -143,26 +134,22 @@ def index_texts(run: StageRun) -> None:
 
 @step
 def find_cells(reader: Readable) -> DataFrame[Looked]:
-    """New memories, those marked for review, and the known ones that were longest not looked at."""
-    names = Looked.names()[:-1]
-    new = reader.store.rows("cells", names, _is_new())
+    """New memories, and those that are marked for review."""
     is_marked = (col("needs_review") == lit(value=True)) & JUDGEABLE
-    marked = reader.store.rows("cells", names, is_marked)
-    limit = reader.now - timedelta(days=SCAN_DAYS)
-    due = reader.store.rows("judging", ["cell_id", "scanned_at"], col("scanned_at") <= lit(limit))
-    oldest = due.sort("scanned_at", "cell_id").head(reader.settings.reconcile.scan_cells)
-    known = reader.store.by_key("cells", oldest["cell_id"], names)
-    parts = {"new": new, "marked": marked, "known": known}
-    looked = pl.concat([part.with_columns(why=pl.lit(why)) for why, part in parts.items()])
-    return Looked.of(looked.unique("cell_id", keep="first").sort("cell_id"))
+    new, marked = (reader.store.rows("cells", Looked.names()[:-1], where) for where in (_is_new(), is_marked))
+    marked = marked.join(new, on="cell_id", how="anti")
+    both = [
+        new.with_columns(is_marked=pl.lit(value=False)),
+        marked.with_columns(is_marked=pl.lit(value=True)),
+    ]
+    return Looked.of(pl.concat(both).sort("cell_id"))
 
 
 @step
 def find_neighbours(reader: Readable, cells: DataFrame[Looked]) -> DataFrame[Near]:
     """The living and archived memories of the same owner that are nearest to each, by vector and by words."""
     found = [pl.DataFrame(schema={**PAIR_SHAPE, "similarity": pl.Float64, "share": pl.Float64})]
-    looked = cells.filter((pl.col("status") == "active") & (pl.col("why") != "marked"))
-    for owner in looked.partition_by(OWNER, maintain_order=True):
+    for owner in cells.filter(~pl.col("is_marked")).partition_by(OWNER, maintain_order=True):
         where = JUDGEABLE & same_owner(owner)
         vectors = reader.store.vectors("cells", owner["cell_id"])
         placed = owner.select("cell_id", *OWNER).join(vectors.select("cell_id", "vector"), on="cell_id")
@@ -183,7 +170,7 @@ def find_neighbours(reader: Readable, cells: DataFrame[Looked]) -> DataFrame[Nea
 def _with_similarity(reader: Readable, pairs: pl.DataFrame) -> pl.DataFrame:
     """`pairs` with the cosine of those that only the words found; null where one has no vector."""
     lacking = pairs.filter(pl.col("similarity").is_null()).select(PAIR)
-    vectors = reader.store.vectors("cells", pl.concat([lacking[name] for name in PAIR]).unique())
+    vectors = reader.store.vectors("cells", _named(lacking))
     both = with_both(lacking, vectors.select("cell_id", vector=pl.col("vector").arr.to_list()))
     one, other = pl.col("vector"), pl.col("vector_target")
     norm = (one * one).list.sum().sqrt() * (other * other).list.sum().sqrt()
@@ -197,7 +184,7 @@ def propose_near(
     reader: Readable, cells: DataFrame[Looked], neighbours: DataFrame[Near]
 ) -> DataFrame[Proposed]:
     """Pairs by nearness, and by one subject and attribute; without an embedder the words decide alone."""
-    looked = cells.filter((pl.col("status") == "active") & (pl.col("why") != "marked"))
+    looked = cells.filter(~pl.col("is_marked"))
     names = ["cell_id", *OWNER, "property", *AGE_ORDER[:-1], "status", "cell_type"]
     known = reader.store.having("cells", "property", looked["property"].drop_nulls().unique(), names)
     is_judgeable = pl.col("status").is_in(["active", "archived"]) & (pl.col("cell_type") != EPISODE)
@@ -209,7 +196,7 @@ def propose_near(
 @step
 def propose_changed(reader: Readable, cells: DataFrame[Looked]) -> DataFrame[Proposed]:
     """Memories marked for review, each with what took the place of what it rests on."""
-    marked = cells.filter(pl.col("why") == "marked")
+    marked = cells.filter("is_marked")
     rests_on = elaborated_pairs(reader.store, marked["cell_id"])
     before = reader.store.by_key("cells", rests_on["target_id"], ["cell_id", "status", "valid_until"])
     return resting_on_superseded(rests_on, before, standing_ends(reader.store, before["cell_id"]))
@@ -226,53 +213,37 @@ def plan_pairs(
     fresh = _unasked(reader, near)
     again = _unasked(reader, changed, is_again=True)
     rows = pl.concat([again, without_named(fresh, again)])
-    ids = {why: cells.filter(pl.col("why") == why).select("cell_id") for why in ("new", "marked", "known")}
+    new, marked = cells.filter(~pl.col("is_marked")), cells.filter("is_marked").select("cell_id")
     reason = pl.lit("its pairs are noted for a judge")
-    marked = ids["marked"].with_columns(*author_columns(), verdict=pl.lit("keep"), reason=reason)
+    reviewed = marked.with_columns(*author_columns(), verdict=pl.lit("keep"), reason=reason)
     return Plan(
         events={
             "pair.judged": unjudged_rows(rows, pl.col("reason")),
-            "cell.judged": ids["new"],
-            "cell.reviewed": marked,
-            "cell.scanned": ids["known"],
+            "cell.judged": new.select("cell_id"),
+            "cell.reviewed": reviewed,
         },
-        rows_in=ids["new"].height,
+        rows_in=new.height,
     )
 
 
 @step
-def find_queue(
-    reader: Readable, cells: DataFrame[Looked], proposed: Plan, asked: DataFrame[Queue] | None
-) -> DataFrame[Queue]:
-    """The pairs to ask about: all of tonight's memories, then those that wait longest, as many as a night may.
+def find_queue(reader: Readable, proposed: Plan, asked: DataFrame[Queue] | None) -> DataFrame[Queue]:
+    """The pairs to ask about, those that wait longest first.
 
     Pairs that were asked about tonight are left out, and memories whose next try is not due. A dry run finds those of
     `proposed` there alone.
     """
-    asked = no_pairs() if asked is None else asked
     stored = reader.store.rows("judgements", [*PAIR, "judged_at"], col("verdict") == lit("unjudged"))
     fresh = proposed.events["pair.judged"].select(*PAIR, judged_at=pl.lit(reader.now, dtype=TIMESTAMP))
     settled = pl.concat([reader.store.having("judgements", name, fresh[name], PAIR) for name in PAIR])
     noted = pl.concat([stored, without_named(fresh, settled)])
-    facts = reader.store.by_key(
-        "cells", pl.concat([noted[name] for name in PAIR]).unique(), [*DATES, "status", "salience"]
-    )
+    facts = reader.store.by_key("cells", _named(noted), [*DATES, "status", "salience"])
     standing = facts.filter(pl.col("status") != "superseded")
     pairs = with_both(oriented(noted, standing), standing.select("cell_id", "salience"))
     waiting = pairs.join(_held(reader, pairs["cell_id"]), on="cell_id", how="anti", maintain_order="left")
-    tonights = cells.filter(pl.col("why") != "known")["cell_id"].implode()
-    left = without_named(waiting, asked).with_columns(
-        is_tonights=pl.any_horizontal(pl.col(PAIR).is_in(tonights))
-    )
-    ordered = left.sort(
-        "judged_at",
-        pl.col("salience") + pl.col("salience_target"),
-        *PAIR,
-        descending=[False, True, False, False],
-    )
-    share = SCAN_PAIRS - asked.filter(~pl.col("is_tonights")).height
-    older = ordered.filter(~pl.col("is_tonights")).head(max(share, 0))
-    return Queue.of(pl.concat([ordered.filter("is_tonights"), older]))
+    left = waiting if asked is None else without_named(waiting, asked)
+    weight = pl.col("salience") + pl.col("salience_target")
+    return Queue.of(left.sort("judged_at", weight, *PAIR, descending=[False, True, False, False]))
 
 
 @step
@@ -285,7 +256,7 @@ def with_asked(
     """
     failed = _without_answer(pages, answers)
     left_alone = queue.join(failed, on="cell_id", how="semi")
-    before = no_pairs() if asked is None else asked
+    before = queue.clear() if asked is None else asked
     return Queue.of(pl.concat([before, Queue.of(shown_pairs(queue, pages)), left_alone]).unique(PAIR))
 
 
@@ -386,7 +357,7 @@ def plan_moved(reader: Readable) -> Plan:
         reader, moved.with_columns(reason=pl.lit("it took the place of a memory that was to be judged"))
     )
     merged = over.filter("is_merged").drop_nulls(PAIR)
-    dates = store.by_key("cells", pl.concat([merged[name] for name in PAIR]), DATES)
+    dates = store.by_key("cells", _named(merged), DATES)
     again = without_named(oriented(merged, dates), _contradicting(reader, dates["cell_id"]))
     note = pl.concat_str(["note", pl.format("closed: {}", "closing")], separator="; ", ignore_nulls=True)
     reason = pl.lit("one of the two no longer stands, or the pair stands in a contradiction")
@@ -407,20 +378,18 @@ def account_of_waiting(reader: Readable, *, has_model: bool) -> Plan:
         note = "near pairs are noted as unjudged: without a language model nobody decides what they mean"
         waits = rejected("waits for a language model", noted["judgement_id"])
         return Plan(notes=[note] if waits else [], rejected=waits)
-    held = _held(reader, pl.concat([noted[name] for name in PAIR]).unique())
-    is_held = pl.any_horizontal(pl.col(PAIR).is_in(held["cell_id"].implode()))
+    held = _held(reader, _named(noted))
     out = held.filter(pl.col("status") == "quarantined")["cell_id"]
     early = held.filter(pl.col("status") == "failed")["cell_id"]
-    return Plan(
-        rejected={
-            **rejected("judgement in quarantine", out),
-            **rejected("waits for its next try", early),
-            **rejected("pairs wait for the next night", noted.filter(~is_held)["judgement_id"]),
-        }
-    )
+    return Plan(rejected=rejected("judgement in quarantine", out) | rejected("waits for its next try", early))
 
 
 # Inside
+
+
+def _named(pairs: pl.DataFrame) -> pl.Series:
+    """The ids of both sides."""
+    return _named(pairs)
 
 
 def _without_answer(pages: DataFrame[Page], answers: Answers) -> pl.DataFrame:
@@ -442,11 +411,6 @@ def _failed(reader: Readable, pages: DataFrame[Page], answers: Answers) -> pl.Da
         outcomes,
         now=reader.now,
     )
-
-
-def no_pairs() -> DataFrame[Queue]:
-    """The pairs that were asked about before the first round."""
-    return Queue.of(pl.DataFrame(schema={**PAIR_SHAPE, "is_tonights": pl.Boolean}))
 
 
 def _is_new() -> Expr:
@@ -472,7 +436,7 @@ def _contradicting(reader: Readable, cell_ids: pl.Series) -> pl.DataFrame:
 
 def _unasked(reader: Readable, pairs: pl.DataFrame, *, is_again: bool = False) -> pl.DataFrame:
     """`unasked` pairs by what the store has; `is_again` asks anew about what a judge kept apart."""
-    ids = pl.concat([pairs[name] for name in PAIR]).unique()
+    ids = _named(pairs)
     columns = [*PAIR, "verdict", "prompt_version"]
     judged = pl.concat([reader.store.having("judgements", name, ids, columns) for name in PAIR])
     if is_again:
