@@ -398,7 +398,12 @@ def test_status_counts_what_waits_and_takes_no_lock(home):
         workspace.home.journal.commit(encode("usage.recorded", usage), now=NOW)  # not applied
         found = json.loads(call("status", "--home", home, "--json").stdout)
     pending = found["pending"]
-    once = ("chunks_quarantined", "journal_segments_not_applied", "memories_without_topic", "memories_not_reconciled")
+    once = (
+        "chunks_quarantined",
+        "journal_segments_not_applied",
+        "memories_without_topic",
+        "memories_not_reconciled",
+    )
     assert [pending[name] for name in once] == [1, 1, 1, 1]
     assert (pending["texts_without_vector"], found["rows"]["cells"]) == (0, 1)
     assert found["embedder_id"].startswith("wordllama/")
