@@ -389,7 +389,7 @@ def account_of_waiting(reader: Readable, *, has_model: bool) -> Plan:
 
 def _named(pairs: pl.DataFrame) -> pl.Series:
     """The ids of both sides."""
-    return _named(pairs)
+    return pl.concat([pairs[name] for name in PAIR]).unique()
 
 
 def _without_answer(pages: DataFrame[Page], answers: Answers) -> pl.DataFrame:
