@@ -55,7 +55,6 @@ class ChangedMemory(Frozen):
     before: str | None
     new_id: str | None = Field(description="In the derivation.")
     after: str | None
-    why: str = Field(default="", description="What differs.")
 
 
 class CarriedEdit(Frozen):
@@ -72,12 +71,9 @@ class DerivationDiff(Frozen):
     """The derivation and the living memory: live memories that were gained, lost, changed, reworded or kept."""
 
     counts: dict[str, int]
-    topics: tuple[int, int] = Field(description="Topics with memories: before and after.")
     contradictions: tuple[int, int] = Field(description="Open contradictions: before and after.")
     token_count: int = Field(description="Tokens that the derivation has taken so far.")
     cost: float | None = Field(description="Their price; null where none is set.")
-    gained_topics: list[str] = Field(default_factory=list)
-    lost_topics: list[str] = Field(default_factory=list)
     memories: list[ChangedMemory] = Field(default_factory=list)
     edits: list[CarriedEdit] = Field(default_factory=list)
 
@@ -86,7 +82,7 @@ class Derivation(Frozen):
     """A derivation of the memory, and what was done to it."""
 
     action: RederiveAction
-    derivation_id: str | None
+    derivation_id: str | None = None
     dry_run: bool = False
     started_at: datetime | None = None
     is_whole: bool = Field(
@@ -101,13 +97,14 @@ class Derivation(Frozen):
     @property
     def headline(self) -> str:
         """The derivation and what was done to it, in one line."""
-        if self.dry_run or self.derivation_id is None:
+        if self.dry_run:
             return "rederive: nothing was changed"
+        if self.derivation_id is None:
+            return "the derivation was dropped"
         done = {
             "derive": "is whole" if self.is_whole else "is not whole yet",
             "show": "compared with the living memory",
             "switch": "took the place of the living memory",
-            "drop": "was dropped",
         }
         return f"derivation {self.derivation_id[-6:].lower()}: {done[self.action]}"
 
@@ -132,13 +129,11 @@ def _diff_lines(diff: DerivationDiff, safe: Callable[[str], str], most: int | No
     counts = ", ".join(f"{count} {name}" for name, count in diff.counts.items())
     price = "" if diff.cost is None else f", ${diff.cost:.2f}"
     lines = [
-        f"Memories: {counts}. Topics: {diff.topics[0]} before, {diff.topics[1]} after. Open contradictions: "
-        f"{diff.contradictions[0]} before, {diff.contradictions[1]} after. Spent: {diff.token_count:,} tokens{price}.",
+        f"Memories: {counts}. Open contradictions: {diff.contradictions[0]} before, {diff.contradictions[1]} after. "
+        f"Spent: {diff.token_count:,} tokens{price}.",
     ]
     edits = [f"- {one.edit}: {safe(one.said)} -> {safe(one.how)}" for one in diff.edits]
     lines += _section("What a person said and did", edits, most)
-    for title, names in (("Topics gained", diff.gained_topics), ("Topics lost", diff.lost_topics)):
-        lines += _section(title, [f"- {safe(name)}" for name in names], most)
     for name, title in TITLES.items():
         told = [_memory_lines(one, safe) for one in diff.memories if one.difference == name]
         lines += _section(title, told, most)
@@ -147,9 +142,8 @@ def _diff_lines(diff: DerivationDiff, safe: Callable[[str], str], most: int | No
 
 def _memory_lines(one: ChangedMemory, safe: Callable[[str], str]) -> str:
     """A memory before and after, as the lines of a difference; one of them is left out for what was gained or lost."""
-    why = f" ({one.why})" if one.why else ""
     before = [f"- {safe(one.before)}"] if one.before else []
-    after = [f"+ {safe(one.after)}{why}"] if one.after else []
+    after = [f"+ {safe(one.after)}"] if one.after else []
     return "\n".join([*before, *after])
 
 

@@ -143,7 +143,7 @@ class Index:
             if self._is_over:
                 return
             with suppress(SlowwaveError, OSError):  # what a damaged journal lacks is told where it is needed
-                self._take_in(self._new_segments())
+                self._add_segments(self._new_segments())
             for table in {*VECTOR_TEXT} & {*self.tables.held}:
                 with suppress(SlowwaveError):
                     self._take_vectors(table)
@@ -192,7 +192,7 @@ class Index:
         found = self._journal.segment_ids_after(str(ULID.from_timestamp(begin)))
         return [one for one in found if one not in self._known]
 
-    def _take_in(self, segment_ids: Sequence[str]) -> None:
+    def _add_segments(self, segment_ids: Sequence[str]) -> None:
         """Lay new segments over what is held, or read it anew where they are large."""
         if not segment_ids:
             return

@@ -52,7 +52,7 @@ class Rows(ABC):
 
 
 class Stored(Rows):
-    """What LanceDB holds of one generation, whoever wrote it."""
+    """The tables of one generation as LanceDB holds them, whoever wrote them."""
 
     def __init__(self, root: Path, name: str, meta: StoreMeta) -> None:
         self.root, self.name, self.meta = root, name, meta

@@ -9,13 +9,7 @@ import polars as pl
 from pandera.typing.polars import DataFrame
 
 from slowwave.language.terms import telling_terms
-from slowwave.language.text import (
-    days_and_months,
-    is_negated,
-    normalized,
-    numbers,
-    plain_value,
-)
+from slowwave.language.text import days_and_months, is_negated, normalized, numbers, plain_value
 from slowwave.schemas.derivation import CarriedEdit, ChangedMemory, DerivationDiff
 from slowwave.schemas.tables import OWNER
 from slowwave.store import Store, col, lit
@@ -56,89 +50,82 @@ def matches(old: pl.DataFrame, new: pl.DataFrame) -> DataFrame[Matches]:
 
     Both have the columns `COMPARED`. Live ones come first within an old memory, then the nearest.
     """
-    described = [*COMPARED, "words", "values", "is_negated"]
-    sides = [frame.with_columns(_described()).select(described) for frame in (old, new)]
-    later = sides[1].rename({name: f"new_{name}" for name in described})
+    one, other = (frame.with_columns(_described()) for frame in (old, new))
     pairs = (
         _candidates(old, new)
-        .join(sides[0], on="cell_id")
-        .join(later, left_on="new_id", right_on="new_cell_id")
+        .join(one, on="cell_id")
+        .join(other.rename(lambda name: f"new_{name}"), left_on="new_id", right_on="new_cell_id")
     )
     common = pl.col("words").list.set_intersection("new_words").list.len()
     dice = 2 * common / (pl.col("words").list.len() + pl.col("new_words").list.len()).clip(lower_bound=1)
-    is_text = pl.col("content_hash") == pl.col("new_content_hash")
     is_itself = pl.col("cell_id") == pl.col("new_id")
-    is_property = _same("subject", normalized) & _same("attribute", normalized)
+    is_text = is_itself | (pl.col("content_hash") == pl.col("new_content_hash"))
+    is_property = (_same("subject", normalized) & _same("attribute", normalized)).fill_null(value=False)
     near = pairs.with_columns(
-        nearness=pl.when(is_text | is_itself).then(1.0).otherwise(dice),
+        nearness=pl.when(is_text).then(1.0).otherwise(dice),
         agrees=_agrees() | is_itself,
         is_itself=is_itself,
         is_live=pl.col("new_status").is_in(LIVE),
-    ).filter((pl.col("nearness") >= LEAST_NEAR) | is_property.fill_null(value=False))
+    ).filter((pl.col("nearness") >= LEAST_NEAR) | is_property)
     best = ["is_itself", "is_live", "nearness", "agrees"]
     return Matches.of(near.sort("cell_id", *best, "new_id", descending=[False, *[True] * len(best), False]))
 
 
-def differences(old: pl.DataFrame, new: pl.DataFrame, matched: DataFrame[Matches]) -> pl.DataFrame:
-    """The live memories of both, one row each, the most salient first within a difference.
+def differences(old: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    """The live memories of both (`COMPARED`), one row each, the most salient first within a difference.
 
-    `old` and `new` have the columns `COMPARED`. Returns `difference` (`kept` too) and the columns of `ChangedMemory`.
+    Returns `difference` (`kept` too) and the columns of `ChangedMemory`.
     """
-    live, fresh = (frame.filter(pl.col("status").is_in(LIVE)) for frame in (old, new))
-    is_over = ~pl.col("status").is_in(LIVE)
-    after = new.select(new_id="cell_id", after="content", new_hash="content_hash", is_over=is_over)
+    old, new = (frame.filter(pl.col("status").is_in(LIVE)) for frame in (old, new))
+    matched = matches(old, new)
     best = matched.unique("cell_id", keep="first", maintain_order=True)
-    known = (
-        live.join(best, on="cell_id", how="left")
-        .join(after, on="new_id", how="left")
-        .with_columns(
-            difference=_difference(),
-            before="content",
-            why=pl.when("is_over").then(pl.lit("no longer holds in the derivation")).otherwise(pl.lit("")),
-        )
+    after = new.select(new_id="cell_id", after="content", new_hash="content_hash")
+    known = old.join(best, on="cell_id", how="left").join(after, on="new_id", how="left")
+    difference = (
+        pl.when(pl.col("new_id").is_null())
+        .then(pl.lit("lost"))
+        .when(~pl.col("agrees"))
+        .then(pl.lit("changed"))
+        .when(pl.col("content_hash") == pl.col("new_hash"))
+        .then(pl.lit("kept"))
+        .otherwise(pl.lit("reworded"))
     )
-    said = matched.join(live, on="cell_id", how="semi")
-    gained = fresh.join(said, left_on="cell_id", right_on="new_id", how="anti")
-    names = {"new_id": "cell_id", "after": "content"}
-    news = gained.select("cell_type", "salience", difference=pl.lit("gained"), why=pl.lit(""), **names)
-    columns = ["difference", "cell_type", "cell_id", "before", "new_id", "after", "why"]
+    gained = new.join(matched, left_on="cell_id", right_on="new_id", how="anti").select(
+        "cell_type", "salience", difference=pl.lit("gained"), new_id="cell_id", after="content"
+    )
+    columns = ["difference", "cell_type", "cell_id", "before", "new_id", "after"]
+    rows = known.with_columns(difference=difference, before="content").select(*columns, "salience")
+    both = pl.concat([rows, gained], how="diagonal")
     order = ["difference", "salience", "before", "after"]
-    rows = pl.concat([known.select(*columns, "salience"), news], how="diagonal")
-    return rows.sort(order, descending=[False, True, False, False]).select(columns)
+    return both.sort(order, descending=[False, True, False, False]).select(columns)
 
 
 def compare(living: Store, derived: Store, edits: list[CarriedEdit]) -> DerivationDiff:
     """The difference of two stores, with what became of a person's edits."""
-    old, new = (store.rows("cells", COMPARED, EXTRACTED) for store in (living, derived))
-    found = differences(old, new, matches(old, new))
+    found = differences(*(store.rows("cells", COMPARED, EXTRACTED) for store in (living, derived)))
     counts = dict.fromkeys(("gained", "lost", "changed", "reworded", "kept"), 0)
-    topics = [_topics(store) for store in (living, derived)]
+    open_before, open_after = (
+        store.count("contradictions", col("status") == lit("open")) for store in (living, derived)
+    )
     nights = derived.rows("nights", ["token_count", "cost"])
     changed = found.filter(pl.col("difference") != "kept")
     return DerivationDiff(
         counts=counts | dict(found.group_by("difference").len().iter_rows()),
-        topics=(len(topics[0]), len(topics[1])),
-        contradictions=(_open(living), _open(derived)),
+        contradictions=(open_before, open_after),
         token_count=int(nights["token_count"].sum()),
         cost=None if nights["cost"].null_count() else float(nights["cost"].sum()),
-        gained_topics=sorted(topics[1] - topics[0]),
-        lost_topics=sorted(topics[0] - topics[1]),
         memories=[ChangedMemory(**row) for row in changed.iter_rows(named=True)],
         edits=edits,
     )
 
 
+# Inside
+
+
 def _candidates(old: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     """Pairs (`cell_id`, `new_id`) of one owner that have a text or a turn in common, or are the same memory."""
-    turns = [
-        frame.select("cell_id", *OWNER, key="evidence").explode("key").drop_nulls("key")
-        for frame in (old, new)
-    ]
-    names = [
-        pl.concat([frame.select("cell_id", *OWNER, key=name) for name in ("cell_id", "content_hash")])
-        for frame in (old, new)
-    ]
-    one, other = (pl.concat(frames) for frames in zip(turns, names, strict=True))
+    key = pl.concat_list("evidence", "cell_id", "content_hash")
+    one, other = (frame.select("cell_id", *OWNER, key=key).explode("key") for frame in (old, new))
     shared = one.join(other.rename({"cell_id": "new_id"}), on=[*OWNER, "key"], how="inner")
     return shared.select("cell_id", "new_id").unique()
 
@@ -162,25 +149,3 @@ def _agrees() -> pl.Expr:
 
 def _same(name: str, form: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
     return form(pl.col(name)) == form(pl.col(f"new_{name}"))
-
-
-def _difference() -> pl.Expr:
-    is_other = pl.col("is_over") | ~pl.col("agrees")
-    return (
-        pl.when(pl.col("new_id").is_null())
-        .then(pl.lit("lost"))
-        .when(is_other)
-        .then(pl.lit("changed"))
-        .when(pl.col("content_hash") == pl.col("new_hash"))
-        .then(pl.lit("kept"))
-        .otherwise(pl.lit("reworded"))
-    )
-
-
-def _topics(store: Store) -> set[str]:
-    is_used = (col("cell_count") > lit(0)) & col("merged_into").is_null()
-    return set(store.rows("topics", ["name"], is_used)["name"].drop_nulls())
-
-
-def _open(store: Store) -> int:
-    return store.count("contradictions", col("status") == lit("open"))

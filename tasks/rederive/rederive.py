@@ -38,6 +38,13 @@ from tasks.rederive.replay import COPIED, Rederiving, copy_record, edits_since, 
 from tasks.step import StageRun, run_logger, step
 
 NONE_THERE = "there is no derivation of this memory: `slowwave run rederive` makes one"
+SWITCHED_NOW = (
+    "`slowwave run rebuild` gives this memory from now on; what was derived before stays in the journal"
+)
+READY = (
+    "search it as a home of its own; `slowwave run rederive --action switch` puts it in place, "
+    "`--action drop` removes it"
+)
 SHARED = ["turn.recorded", "source.recorded"]
 """Kinds of events that the living journal has already: a switch does not commit them again."""
 
@@ -114,8 +121,7 @@ def show(home: str) -> Derivation:
         NotFoundError: there is no derivation.
     """
     living = open_home(home)
-    state = _state_of(living)
-    return _compared(living, state, open_store(beside(living).store_root))
+    return _compared(living, _state_of(living), open_store(beside(living).store_root))
 
 
 @step
@@ -127,19 +133,11 @@ def drop(home: str, *, dry_run: bool) -> Derivation:
         BusyError: a run works on it.
     """
     living = open_home(home)
-    side = beside(living)
-    if not side.root.is_dir():
+    if not beside(living).root.is_dir():
         raise NotFoundError(NONE_THERE)
-    try:
-        state = read_state(side)
-    except ConfigError:
-        state = None
     if not dry_run:
         drop_derivation(living)
-    named = state.derivation_id if state else None
-    return Derivation(
-        action="drop", derivation_id=named, dry_run=dry_run, notes=["the living memory is as it was"]
-    )
+    return Derivation(action="drop", dry_run=dry_run, notes=["the living memory is as it was"])
 
 
 @step
@@ -173,16 +171,13 @@ def switch(home: str, *, dry_run: bool) -> Derivation:
             remove(side)
     if not dry_run:
         drop_derivation(living)
-    since = (
-        "`slowwave run rebuild` gives this memory from now on; what was derived before stays in the journal"
-    )
     return Derivation(
         action="switch",
         derivation_id=state.derivation_id,
         dry_run=dry_run,
         started_at=state.started_at,
         is_whole=True,
-        notes=["it could take the memory's place" if dry_run else since],
+        notes=["it could take the memory's place" if dry_run else SWITCHED_NOW],
     )
 
 
@@ -256,27 +251,23 @@ def _refuse_unfinished(living: Home, state: DerivationState, derived: Store) -> 
 
 def _compared(living: Home, state: DerivationState, derived: Store) -> Derivation:
     """A derivation with its difference, which is also written whole to a file in its folder."""
-    store, file = open_store(living.store_root), beside(living).root / "difference.md"
-    ready = (
-        "search it as a home of its own; `slowwave run rederive --action switch` puts it in place, "
-        "`--action drop` removes it"
-    )
-    waits = (
-        f"it is not whole yet ({_waiting_count(derived)} pages wait): `slowwave run rederive` makes it again, from "
-        "the answers so far"
-    )
-    came = sum(edits_since(living.journal, state.taken).values())
-    news = (
-        [f"{several(came, 'edit')} came in since: `slowwave run rederive` takes them in, too"] if came else []
-    )
+    file = beside(living).root / "difference.md"
+    notes = [
+        READY
+        if state.is_whole
+        else f"it is not whole yet ({_waiting_count(derived)} pages wait): `slowwave run rederive` makes it again, "
+        "from the answers so far"
+    ]
+    if came := sum(edits_since(living.journal, state.taken).values()):
+        notes.append(f"{several(came, 'edit')} came in since: `slowwave run rederive` takes them in, too")
     found = Derivation(
         action="show",
         derivation_id=state.derivation_id,
         started_at=state.started_at,
         is_whole=state.is_whole,
-        diff=compare(store, derived, state.edits or []),
+        diff=compare(open_store(living.store_root), derived, state.edits or []),
         file=str(file),
-        notes=[ready if state.is_whole else waits, *news],
+        notes=notes,
     )
     write_whole(file, page(found, safe=plain), is_durable=False)
     return found

@@ -53,6 +53,8 @@ NAMES = {
 """The edits that the difference lists, by the event that says them."""
 
 NOT_FOUND = "not carried: no memory of the derivation rests on its turns and says the same"
+BROUGHT = "carried over as it was: the derivation has no memory of it"
+ALONE = "stands by itself: the derivation does not say what it was decided against"
 
 
 class Rederiving:
@@ -189,7 +191,7 @@ def replay_edits(work: Rederiving, edits: DataFrame[Edits], matched: DataFrame[M
         run.count(**dict(copied.group_by("kind").len().sort("kind").iter_rows()))
         run.report.rows_in = edits.height
         run.reject(NOT_FOUND, edits.height - kept.height)
-        work.note(edits=_told(work.living_store, run.store, found))
+        work.note(edits=_carried(work.living_store, run.store, found))
     work.night.stages.append(run.report)
 
 
@@ -239,46 +241,43 @@ def _pairs(found: pl.DataFrame) -> list[tuple[str, str]]:
     return both.drop_nulls().filter(pl.col("cell_id") != pl.col("new_id")).unique().rows()
 
 
-def _told(living: Store, derived: Store, found: pl.DataFrame) -> list[CarriedEdit]:
-    """The outcome of each statement, of each edit that is current, and of each deletion."""
+def _carried(living: Store, derived: Store, found: pl.DataFrame) -> list[CarriedEdit]:
+    """What became of each statement, of each edit that is current, and of each deletion."""
     stated = living.rows("cells", ["cell_id", "content"], col("prompt_version").isin(STATED)).sort("cell_id")
+    dead = derived.rows("tombstones", ["cell_id", "content"]).drop_nulls("content").sort("cell_id")
     why = pl.col("payload").str.json_path_match("$.reason").fill_null("")
     is_mark_of_statement = pl.col("kind").is_in(MARKS) & pl.col("cell_id").is_in(stated["cell_id"].implode())
     current = found.unique(["kind", "cell_id", "target_id"], keep="last", maintain_order=True).filter(
         pl.col("kind").is_in(NAMES) & ~why.is_in([DELETED, TAKEN_BACK]) & ~is_mark_of_statement
     )
-    edit = pl.col("kind").replace_strict(NAMES, default=None)
     is_both = pl.col("payload").str.json_path_match("$.effect") == "none"
-    texts = living.by_key("cells", current["cell_id"], ["cell_id", "content"])
-    named = current.with_columns(edit=pl.when(is_both).then(pl.lit("settled")).otherwise(edit))
-    edited = named.join(texts, on="cell_id", how="left", maintain_order="left").select(
-        "edit", "cell_id", "new_id", said=pl.col("content").fill_null(""), how=_how()
-    )
-    dead = derived.rows("tombstones", ["cell_id", "content"]).drop_nulls("content").sort("cell_id")
-    kept = {"edit": pl.lit("remembered"), "new_id": pl.col("cell_id"), "how": pl.lit("kept word by word")}
-    gone = {"edit": pl.lit("deleted"), "how": pl.lit("kept out, in other words too")}
-    statements, deletions = (
-        frame.rename({"content": "said"}).with_columns(**said)
-        for frame, said in ((stated, kept), (dead, gone))
-    )
-    rows = pl.concat([edited, statements, deletions], how="diagonal")
-    return [CarriedEdit(**row) for row in rows.iter_rows(named=True)]
-
-
-def _how() -> pl.Expr:
-    mark = pl.col("kind").replace_strict(NAMES, default=None)
-    return (
+    how = (
         pl.when(pl.col("new_id").is_null())
         .then(pl.lit(NOT_FOUND))
-        .when(pl.col("kind").is_in(MARKS) & pl.col("is_brought"))
-        .then(pl.lit("carried over as it was: the derivation has no memory of it"))
-        .when(pl.col("kind").is_in(MARKS) & (pl.col("new_id") == pl.col("cell_id")))
-        .then(pl.format("{} there, too", mark))
-        .when(pl.col("kind").is_in(MARKS))
-        .then(pl.format("{} as {}, which says the same", mark, "new_id"))
-        .when(pl.col("new_target").is_null())
-        .then(pl.lit("stands by itself: the derivation does not say what it was decided against"))
-        .when(pl.col("edit") == "corrected")
-        .then(pl.format("took the place of {}", "new_target"))
-        .otherwise(pl.format("both hold, it and {}", "new_target"))
+        .when(pl.col("new_target").is_not_null())
+        .then(pl.format("carried: it is {} there, and the other one {}", "new_id", "new_target"))
+        .when(pl.col("target_id").is_not_null())
+        .then(pl.lit(ALONE))
+        .when("is_brought")
+        .then(pl.lit(BROUGHT))
+        .otherwise(pl.format("carried: {} says the same", "new_id"))
     )
+    texts = living.by_key("cells", current["cell_id"], ["cell_id", "content"])
+    edited = current.join(texts, on="cell_id", how="left", maintain_order="left").select(
+        *("cell_id", "new_id"),
+        edit=pl.when(is_both).then(pl.lit("settled")).otherwise(pl.col("kind").replace_strict(NAMES)),
+        said=pl.col("content").fill_null(""),
+        how=how,
+    )
+    said = stated.select(
+        "cell_id",
+        said="content",
+        edit=pl.lit("remembered"),
+        new_id="cell_id",
+        how=pl.lit("kept word by word"),
+    )
+    gone = dead.select(
+        "cell_id", said="content", edit=pl.lit("deleted"), how=pl.lit("kept out, in other words too")
+    )
+    rows = pl.concat([edited, said, gone], how="diagonal")
+    return [CarriedEdit(**row) for row in rows.iter_rows(named=True)]

@@ -59,7 +59,7 @@ HAVE_A_CLOCK = {
     "slowwave/recall/search.py",  # `search` of a home, for a question that names no moment
     "slowwave/recording/ingest.py",  # how long it took
     "slowwave/rewrite/redact_plan.py",  # draws new ids
-    "slowwave/store/table_cache.py",  # when a table is read again, unevenly
+    "slowwave/store/index.py",  # when a table may be read again
 }
 CLOCKS = {"now", "utcnow", "today"}
 UNSTEADY = {"time", "random", "secrets", "uuid"}

@@ -179,15 +179,15 @@ def test_every_edit_of_a_person_is_carried_and_told(derived):
     told = {(one.edit, one.said): one.how for one in found.diff.edits}
     hold = "The length of a seat hold is 12 minutes."
     assert told["remembered", STATED] == "kept word by word"
-    assert told["corrected", CORRECTED].startswith("took the place of")
-    assert "which says the same" in told["confirmed", hold]
+    assert told["corrected", CORRECTED].startswith("carried: it is")
+    assert "says the same" in told["confirmed", hold]
     assert told["confirmed", "There are 40 berths along the northern mole."].startswith(
         "carried over as it was"
     )
     assert any(edit == "deleted" and "secret" in said for edit, said in told)
     assert told["struck", GULLS].startswith("not carried"), "no memory says it any more, and the list says so"
     thursday = "According to Priya the weekday of the settlement job is Thursday."
-    assert told["corrected", thursday].startswith("took the place of")
+    assert told["corrected", thursday].startswith("carried: it is")
 
     side = beside(open_home(folder)).root
     assert cell_that(side, "seat hold")["protected"]
