@@ -20,7 +20,6 @@
     |-- named-homes           homes of earlier versions that were named to the user, a path a line
     |-- run.lock             the lease of the one run that is at work
     |-- writer.lock          held by whoever changes the store, for one commit
-    |-- writer.next          held by a run that waits for it
     `-- run.json, writer.json   which process holds them
 
 Any process may commit to the journal. Only the holder of the writer lock changes the store
@@ -124,11 +123,6 @@ class Home:
     def lease_path(self) -> Path:
         """Names the process of the run that is at work, as `writer_path` does."""
         return self.root / "run.json"
-
-    @property
-    def next_path(self) -> Path:
-        """The lock of the run that is the next writer: edits wait for it."""
-        return self.root / "writer.next"
 
 
 def open_home(path: Path | str | None = None) -> Home:
