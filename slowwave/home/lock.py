@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,8 +66,6 @@ def writing(
 ) -> Iterator[None]:
     """Holds the writer lock for one change of the store. A run's thread may take it again, and within an edit.
 
-    Edits that come while a run waits let it go first: many of them would keep it out.
-
     Raises:
         BusyError: someone else holds it for longer than `patience_seconds`; the message says who.
         ConfigError: the folder cannot be written.
@@ -119,13 +117,11 @@ def alone(path: Path, *, taken: Callable[[], str], folder: str = "folder") -> It
 def _holding(home: Home, note: Path, work: Work, *, patience_seconds: float) -> Iterator[None]:
     key = note.resolve()
     deadline = time.monotonic() + patience_seconds
-    with ExitStack() as waiting:
-        while refusal := _take(home, key, work):
-            if time.monotonic() >= deadline:
-                raise BusyError(refusal)
-            if work == "run" and note == home.writer_path:
-                _go_first(home, waiting)
-            time.sleep(POLL_SECONDS)
+    # all poll alike: among six writers that never rest, a run waits for two seconds at most
+    while refusal := _take(home, key, work):
+        if time.monotonic() >= deadline:
+            raise BusyError(refusal)
+        time.sleep(POLL_SECONDS)
     try:
         yield
     finally:
@@ -140,9 +136,7 @@ def _take(home: Home, key: Path, work: Work) -> str:
             held.depth += 1
             return ""
         if held is not None:
-            return f"{_at_work(key)} in this program is writing to {home.root}; try again later"
-        if work == "edit" and _has_run_waiting(home):
-            return f"a run waits to write to {home.root}; try again later"
+            return _refusal(home, key)
         lock = FileLock(key.with_suffix(".lock"), timeout=0, thread_local=False)
         try:
             home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -150,7 +144,7 @@ def _take(home: Home, key: Path, work: Work) -> str:
             since = datetime.now(UTC).isoformat(timespec="seconds")
             key.write_text(json.dumps({"pid": os.getpid(), "since": since, "work": work}), encoding="utf-8")
         except Timeout:
-            return _elsewhere(home, key)
+            return _refusal(home, key)
         except OSError as error:
             lock.release()
             where = f" ({Path(error.filename).name})" if error.filename else ""
@@ -159,22 +153,6 @@ def _take(home: Home, key: Path, work: Work) -> str:
             ) from error
         _HELD[key] = _Holder(lock, threading.get_ident())
     return ""
-
-
-def _go_first(home: Home, waiting: ExitStack) -> None:
-    """Keeps edits from beginning for as long as this run waits; where another run does, that is done already."""
-    with suppress(Timeout, OSError):
-        waiting.enter_context(FileLock(home.next_path, timeout=0, thread_local=False))
-
-
-def _has_run_waiting(home: Home) -> bool:
-    if not home.next_path.exists():
-        return False
-    try:
-        with FileLock(home.next_path, timeout=0, thread_local=False):
-            return False
-    except (Timeout, OSError):
-        return True
 
 
 def _release(key: Path) -> None:
@@ -187,14 +165,13 @@ def _release(key: Path) -> None:
             held.lock.release()
 
 
-def _at_work(key: Path) -> str:
-    return "another edit" if _holder_of(key).get("work") == "edit" else "a run"
-
-
-def _elsewhere(home: Home, key: Path) -> str:
+def _refusal(home: Home, key: Path) -> str:
+    """Who holds a lock, and what that means for this one."""
     held = _holder_of(key)
-    who = f"process {held['pid']} since {held['since']}" if {"pid", "since"} <= held.keys() else "unknown"
     what = "an edit is being written" if held.get("work") == "edit" else "another run is writing"
+    who = f"process {held.get('pid', 'unknown')} since {held.get('since', 'unknown')}"
+    if held.get("pid") == os.getpid():
+        who = "in this program"
     return f"{what} to {home.root} ({who}); this one left everything as it was"
 
 

@@ -7,7 +7,7 @@
     |-- cache/answers.sqlite answers of the language model
     |-- MEMORY.md            core memory, written by `promote`
     |-- core.json            hashes of the lines that it was written with: others are a person's
-    |-- spool/usage.jsonl    what was retrieved, until the night takes it into the journal
+    |-- spool/               what was retrieved, until the night takes it into the journal
     |-- erase.json           an erase that was cut off, until the next one ends it
     |-- redact.json          a redaction that was cut off, until the next one ends it
     |-- redacted.json        the rules by which the texts were last redacted
@@ -20,7 +20,6 @@
     |-- named-homes           homes of earlier versions that were named to the user, a path a line
     |-- run.lock             the lease of the one run that is at work
     |-- writer.lock          held by whoever changes the store, for one commit
-    |-- writer.next          held by a run that waits for it
     `-- run.json, writer.json   which process holds them
 
 Any process may commit to the journal. Only the holder of the writer lock changes the store
@@ -124,11 +123,6 @@ class Home:
     def lease_path(self) -> Path:
         """Names the process of the run that is at work, as `writer_path` does."""
         return self.root / "run.json"
-
-    @property
-    def next_path(self) -> Path:
-        """The lock of the run that is the next writer: edits wait for it."""
-        return self.root / "writer.next"
 
 
 def open_home(path: Path | str | None = None) -> Home:

@@ -1,13 +1,14 @@
 """Record of the use of memories (retrieved, cited, ignored): events `usage.recorded`, in batches, off the hot path.
 
-    note -> this process's memory -> spool/usage.jsonl -> one journal segment    retrieved, ignored
-    cite -----------------------------------------------> one journal segment    cited, at once
+    note -> this process's memory -> a file in spool/ -> one journal segment    retrieved, ignored
+    cite ---------------------------------------------> one journal segment    cited, at once
 
 A segment for every search would make the journal a heap of tiny files. So what was retrieved or ignored waits in
-memory until a batch is full, the program ends or someone asks, and then in the home's spool, to which any number
-of processes append whole lines. The spool becomes one segment when it is full, or with the next night. A kill
-loses at most the batch in memory and never a citation. A record's id is a hash of what was used, how, when and
-where: a spool that is taken twice (killed between the commit and the removal) counts once.
+memory until a batch is full, the program ends or someone asks. A batch is one file of the home's spool, written whole,
+so that any number of processes write and take at once without a lock. The files become one segment when they are
+many, or with the next night. A kill loses at most the batch in memory and never a citation. A record's id is a hash of
+what was used, how, when and where: a file that is taken twice (by two processes, or killed between the commit and the
+removal) counts once.
 
 Nothing here reads a memory's text, and `context` is a label (a conversation's id), never a question.
 """
@@ -20,10 +21,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import polars as pl
-from filelock import FileLock, Timeout
+from pydantic import AwareDatetime, TypeAdapter
 from ulid import ULID
 
 from slowwave.errors import InputError, TransientError
@@ -34,24 +35,20 @@ from slowwave.journal.catalogue import encode, rows_of
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.store import Store, open_store
+from slowwave.whole_file import write_whole
 
 UsageType = Literal["retrieved", "cited", "ignored"]
 
 RECORDED = "usage.recorded"
 
 BATCH = 256
-"""Records that wait in memory before they are appended to the spool: what a kill may lose."""
+"""Records that wait in memory before they are written: what a kill may lose."""
 
 MOST_WAITING = 10_000
 """Records kept while the spool cannot be written; beyond them the oldest go."""
 
-SPOOL_BYTES = 512 * 1024
-"""Size from which a spool becomes a segment, some 3,000 records."""
-
-LOCK_SECONDS = 5.0
-"""Longest wait of an append for another one; each takes about a millisecond."""
-
-LOCK_POLL_SECONDS = 0.005
+MOST_FILES = 64
+"""Files in the spool from which they become a segment."""
 
 MOST_CITED = 1_000
 LONGEST_CONTEXT = 200
@@ -62,7 +59,7 @@ class Use(NamedTuple):
 
     cell_id: str
     usage_type: UsageType
-    used_at: datetime
+    used_at: AwareDatetime
     context: str
 
     @property
@@ -88,7 +85,7 @@ class Usage:
     def note(
         self, cell_ids: Iterable[str], usage_type: UsageType, *, context: str = "", at: datetime
     ) -> None:
-        """Notes that memories were used: an append in memory; once in `BATCH` records also to the spool.
+        """Notes that memories were used: an append in memory; a full batch is written.
 
         `at` is UTC. A spool that cannot be written keeps the records waiting, and no search fails for it.
         """
@@ -110,7 +107,7 @@ class Usage:
         return ignored
 
     def flush(self) -> None:
-        """Appends what waits to the spool; a full spool becomes a segment.
+        """Writes what waits as one file of the spool; many files become a segment.
 
         Raises:
             TransientError: the spool or the journal cannot be written; the records wait for the next time.
@@ -157,7 +154,7 @@ def cite(
 class Spooled:
     """Records taken from the spool: rows of `usage.recorded`, one for each `usage_id`.
 
-    `unreadable_count` counts lines that are no record: half-written by a process that was killed, or foreign.
+    `unreadable_count` counts lines that are no record of ours.
     """
 
     usage: pl.DataFrame
@@ -171,23 +168,16 @@ class Spooled:
 
 
 def collect_spools(home: Home) -> Spooled:
-    """Takes the spool aside and reads it, with what earlier takers left: for the night, and for a full spool.
+    """Reads the files of the spool: for the night, and where they are many.
 
-    Nobody appends to what is taken. It stays on disk until `Spooled.discard`, so that a kill before the commit
-    loses nothing; taken again after the commit it has the same ids and counts once.
+    They stay until `Spooled.discard`, so that a kill before the commit loses nothing.
 
     Raises:
-        TransientError: the spool cannot be read, or an append holds it for longer than `LOCK_SECONDS`.
+        TransientError: the spool cannot be read.
     """
-    folder = _folder(home)
-    if not folder.is_dir():
-        return Spooled(_rows([]), 0, ())
-    with _spool_lock(home):
-        with suppress(FileNotFoundError):
-            (folder / "usage.jsonl").rename(folder / f"usage-{ULID()}.jsonl")
-        paths = tuple(sorted(folder.glob("usage-*.jsonl")))
-        lines = [line for path in paths for line in _lines_of(path)]
-    uses = [_parsed(line) for line in lines]
+    paths = tuple(_files(home))
+    with _in_spool(home):
+        uses = [_parsed(line) for path in paths for line in _lines_of(path)]
     known = [use for use in uses if use is not None]
     return Spooled(_rows(known), len(uses) - len(known), paths)
 
@@ -195,20 +185,15 @@ def collect_spools(home: Home) -> Spooled:
 # -- the spool
 
 
-def _folder(home: Home) -> Path:
-    return home.root / "spool"
+def _files(home: Home) -> list[Path]:
+    return sorted((home.root / "spool").glob("usage*.jsonl"))
 
 
 @contextmanager
-def _spool_lock(home: Home) -> Iterator[None]:
-    """Holds the spool; foreign errors of the work inside become ours."""
+def _in_spool(home: Home) -> Iterator[None]:
+    """Foreign errors of the work inside become ours."""
     try:
-        with FileLock(_folder(home) / "usage.lock", timeout=LOCK_SECONDS, poll_interval=LOCK_POLL_SECONDS):
-            yield
-    except Timeout as error:
-        raise TransientError(
-            f"the usage spool of {home.root} is held by another process; try again"
-        ) from error
+        yield
     except OSError as error:
         raise TransientError(
             f"the usage spool of {home.root} cannot be used ({error.strerror}): make room or mend its permissions"
@@ -219,32 +204,17 @@ def _to_spool(home: Home, waiting: "deque[Use]") -> None:
     drained = list(_drain(waiting))
     if not drained:
         return
+    lines = "".join(f"{json.dumps(use._asdict(), default=str)}\n" for use in drained)
     try:
-        size = _append(home, drained)
+        with _in_spool(home):
+            write_whole(home.root / "spool" / f"usage-{ULID()}.jsonl", lines, is_durable=False)
     except TransientError:
         waiting.extendleft(reversed(drained))
         raise
-    if size >= SPOOL_BYTES:
+    if len(_files(home)) >= MOST_FILES:
         spooled = collect_spools(home)
         home.journal.commit(encode(RECORDED, spooled.usage), now=datetime.now(UTC))
         spooled.discard()
-
-
-def _append(home: Home, uses: Sequence[Use]) -> int:
-    """Appends whole lines, after closing a line that a killed process left open; returns the bytes that are there."""
-    path = _folder(home) / "usage.jsonl"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TransientError(f"the folder {path.parent} cannot be made ({error.strerror})") from error
-    text = "".join(f"{_line(use)}\n" for use in uses)
-    with _spool_lock(home), path.open("a+b") as file:
-        if file.tell() > 0:
-            file.seek(-1, 2)
-            text = text if file.read(1) == b"\n" else f"\n{text}"
-        file.write(text.encode())
-        file.flush()
-        return file.tell()
 
 
 def _lines_of(path: Path) -> list[bytes]:
@@ -266,24 +236,16 @@ def _write_at_end(home: Home, waiting: "deque[Use]") -> None:
         _to_spool(home, waiting)
 
 
-def _line(use: Use) -> str:
-    return json.dumps({**use._asdict(), "used_at": use.used_at.astimezone(UTC).isoformat()})
+_LINE = TypeAdapter(Use)
 
 
 def _parsed(line: bytes) -> Use | None:
-    """The record of a line, or None for one that is torn or not ours."""
+    """The record of a line, or None for one that is not ours."""
     try:
-        found = json.loads(line)
-        use = Use(
-            found["cell_id"],
-            found["usage_type"],
-            datetime.fromisoformat(found["used_at"]).astimezone(UTC),
-            found["context"],
-        )
-    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        use = _LINE.validate_json(line)
+        return use._replace(used_at=use.used_at.astimezone(UTC))
+    except (ValueError, OverflowError):
         return None
-    is_whole = all(isinstance(text, str) for text in (use.cell_id, use.context))
-    return use if is_whole and use.usage_type in get_args(UsageType) else None
 
 
 # -- rows

@@ -4,7 +4,7 @@ The language model's client is imported and opened only where it is asked for: e
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -58,7 +58,7 @@ the more, the more often it was written."""
 
 MANY_ROWS = 20_000
 
-EMBED_BYTES, READ_ROWS = 8_000_000, 256
+EMBED_BYTES, READ_ROWS = 8_000_000, 512
 """Bytes of texts that are embedded together at about the most, and rows whose texts are read at once."""
 
 
@@ -119,14 +119,21 @@ class Workspace:
             llm.close()
 
     def apply_all(self) -> list[Problem]:
-        """Applies everything that is committed; returns the files that were skipped."""
+        """Applies everything that is committed; returns the files that were skipped.
+
+        Where a derivation took the place of the memory, it is folded into a new generation.
+        """
         # read before: what another process commits meanwhile is applied with this one's first commit
         self.last_segment = self.home.journal.last_id() or ""
-        pending = find_pending(self.home.journal, self.store)
-        if not pending.needs_new_store:
-            return _apply(self.home.journal, self.store, pending, self._embed)
-        self.store, self.embedder = renewed_store(self.home, self.store, self.embedder)
-        return pending.problems
+        try:
+            return apply_pending(self.home.journal, self.store, embed=self._embed)
+        except SwitchedError:
+            donors = [self.store]
+            with suppress(NotFoundError, ConfigError):  # vectors are computed again then
+                donors.append(open_store(self.home.derivation_root / "store"))
+            empty = create_beside(self.store)
+            self.store, self.embedder, problems = filled(self.home, empty, self.embedder, donors)
+            return problems
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -161,22 +168,19 @@ class Workspace:
             segment = self.home.journal.commit(events, now=now)
             if segment is None:
                 return 0
-            # what another process committed meanwhile comes first, as in a rebuild
-            pending = sorted({*self._others(), segment.segment_id})
-            apply_segments(self.home.journal, self.store, pending, embed=self._embed)
-            self.last_segment = pending[-1]
+            self.take_up()  # what another process committed meanwhile comes first, as in a rebuild
             return segment.event_count
 
     def take_up(self) -> None:
-        """Applies what other processes committed meanwhile."""
+        """Applies what was committed since this workspace last looked at the journal."""
         with self.writing():
-            if pending := sorted(self._others()):
-                apply_segments(self.home.journal, self.store, pending)
+            if pending := self._waiting():
+                apply_segments(self.home.journal, self.store, pending, embed=self._embed)
                 self.last_segment = pending[-1]
 
     def _changed_by_others(self) -> list[str]:
         """The memories that others changed since this workspace last looked at the journal."""
-        events = self.home.journal.read(sorted(self._others())).events
+        events = self.home.journal.read(self._waiting()).events
         changes = events.filter(~pl.col("kind").is_in([*MAKING, *USING]))
         names = changes["payload"].str.json_path_match("$.cell_id")
         return names.drop_nulls().unique().to_list()
@@ -185,7 +189,7 @@ class Workspace:
     def _embed(self) -> Embed | None:
         return vectors_or_none(self.embedder) if self.is_short and self.embedder is not None else None
 
-    def _others(self) -> list[str]:
+    def _waiting(self) -> list[str]:
         if self.last_segment:
             return self.home.journal.segment_ids_after(self.last_segment)
         return sorted({*self.home.journal.segment_ids()} - self.store.applied_segments())
@@ -280,19 +284,14 @@ def refresh_vectors(
 
 def text_batches(store: Store, table: str, keys: pl.Series) -> Iterator[tuple[int, pl.DataFrame]]:
     """Keys and texts to embed together, few enough to bound memory, and how many of `keys` were looked at so far."""
-    waiting: list[pl.DataFrame] = []
     most_rows = EMBED_ROWS if len(keys) < MANY_ROWS else MOST_EMBED_ROWS
-    looked_at, at_once = 0, READ_ROWS
-    while looked_at < len(keys):
-        rows = min(at_once, most_rows - sum(part.height for part in waiting))
-        waiting.append(store.embedded_texts(table, keys.slice(looked_at, rows)))
-        looked_at = min(looked_at + rows, len(keys))
-        read = int(waiting[-1]["text"].str.len_bytes().sum())
-        at_once = min(4 * READ_ROWS, 2 * at_once) if read < EMBED_BYTES // 32 else READ_ROWS
-        row_count = sum(part.height for part in waiting)
+    waiting: list[pl.DataFrame] = []
+    for looked_at in range(READ_ROWS, len(keys) + READ_ROWS, READ_ROWS):
+        waiting.append(store.embedded_texts(table, keys.slice(looked_at - READ_ROWS, READ_ROWS)))
         size = sum(int(part["text"].str.len_bytes().sum()) for part in waiting)
-        if looked_at == len(keys) or row_count >= most_rows or size >= EMBED_BYTES:
-            yield looked_at, pl.concat(waiting)
+        row_count = sum(part.height for part in waiting)
+        if looked_at >= len(keys) or row_count >= most_rows or size >= EMBED_BYTES:
+            yield min(looked_at, len(keys)), pl.concat(waiting)
             waiting = []
 
 
@@ -374,7 +373,8 @@ def _migrated(home: Home, old: StoreMeta) -> tuple[Store, Embedder | None, str]:
     A kill in between leaves the old store, and the next writer begins again.
     """
     embedder, note = base_embedder(home, old.embedder_id)
-    fresh, embedder = _filled(home, new_store(home.store_root, embedder, make_current=False), embedder, ())
+    empty = new_store(home.store_root, embedder, make_current=False)
+    fresh, embedder, _ = filled(home, empty, embedder, ())
     made = f"the store of an older version ({old.schema_version}) was rebuilt from the journal"
     return fresh, embedder, f"{made}; {note}" if note else made
 
@@ -385,86 +385,43 @@ def new_store(root: Path, embedder: Embedder | None, *, make_current: bool = Tru
     return create_store(root, embedder_id=name, dims=dims, make_current=make_current)
 
 
-@dataclass(frozen=True)
-class Pending:
-    """Committed segments that a store does not hold yet, and files in the journal that are none.
+class SwitchedError(ContractError):
+    """A derivation took the place of what a store holds: only a new store can hold it."""
 
-    `switch` is the last of them that puts a derivation in the place of the memory, else empty; `needs_new_store` says
-    that the store holds what was derived before it.
+
+def apply_pending(journal: Journal, store: Store, *, embed: Embed | None = None) -> list[Problem]:
+    """Applies every committed segment that the store does not hold yet; returns files that were skipped.
+
+    Raises:
+        SwitchedError: the store holds what a derivation among them took the place of.
     """
-
-    segment_ids: list[str]
-    problems: list[Problem]
-    switch: str
-    needs_new_store: bool
-
-
-def find_pending(journal: Journal, store: Store) -> Pending:
-    """The segments that wait to be applied, in their order."""
     done = store.applied_segments()
     segment_ids, problems = journal.listing()
     pending = [segment for segment in segment_ids if segment not in done]
     switch = last_switch(journal, pending)
-    return Pending(pending, problems, switch, needs_new_store=min(done, default=switch) < switch)
-
-
-def apply_pending(journal: Journal, store: Store) -> list[Problem]:
-    """Applies every committed segment that the store does not hold yet; returns files that were skipped.
-
-    Raises:
-        ContractError: the store holds what a derivation among them took the place of.
-    """
-    return _apply(journal, store, find_pending(journal, store))
-
-
-def _apply(journal: Journal, store: Store, pending: Pending, embed: Embed | None = None) -> list[Problem]:
-    if pending.needs_new_store:
-        raise ContractError("a derivation cannot be folded over another memory: run `slowwave run rebuild`")
-    problems = list(pending.problems)
-    for part in journal.portions(pending.segment_ids):
-        problems += apply_segments(journal, store, part, switch=pending.switch, embed=embed)
+    if min(done, default=switch) < switch:
+        raise SwitchedError("a derivation cannot be folded over another memory: run `slowwave run rebuild`")
+    for part in journal.portions(pending):
+        problems += apply_segments(journal, store, part, switch=switch, embed=embed)
     return problems
 
 
-def renewed_store(home: Home, living: Store, embedder: Embedder | None) -> tuple[Store, Embedder | None]:
-    """A new generation, folded from the whole journal and made current, and the embedder in its space.
-
-    For a derivation that took the place of the memory: readers find the old memory until all of the new one is there.
-    """
-    return _filled(home, create_beside(living), embedder, (living, *_derived_store(home)))
-
-
-def _filled(
+def filled(
     home: Home, empty: Store, embedder: Embedder | None, donors: Sequence[Store]
-) -> tuple[Store, Embedder | None]:
-    """A new generation folded from the whole journal and made current, and the embedder in its space."""
-    with filling(empty) as fresh:
-        apply_pending(home.journal, fresh)
-        wanted = with_known_vectors(home, fresh, embedder, donors)
-        fresh.make_current()
-    return fresh, wanted
+) -> tuple[Store, Embedder | None, list[Problem]]:
+    """A new generation folded from the whole journal and made current, the embedder in its space, and skipped files.
 
-
-def with_known_vectors(
-    home: Home, fresh: Store, embedder: Embedder | None, donors: Sequence[Store]
-) -> Embedder | None:
-    """Names the space that a new generation should be in, and gives it the vectors that others have of the same texts.
-
-    Returns the embedder in that space.
+    Texts that a donor has too take its vectors. Readers find the old memory until all of the new one is there.
     """
-    wanted = embedder if embedder is None else wanted_space(home, fresh, base_of(embedder))
-    if wanted is not None:
-        fresh.name_space(wanted.embedder_id)
-    for donor in donors:
-        take_over_vectors(donor, fresh)
-    return wanted
-
-
-def _derived_store(home: Home) -> list[Store]:
-    try:
-        return [open_store(home.derivation_root / "store")]
-    except (NotFoundError, ConfigError):
-        return []  # vectors are computed again then
+    with filling(empty) as fresh:
+        problems = apply_pending(home.journal, fresh)
+        if embedder is not None:
+            embedder = wanted_space(home, fresh, base_of(embedder))
+            fresh.name_space(embedder.embedder_id)
+        for donor in donors:
+            take_over_vectors(donor, fresh)
+        fresh.make_current()
+    return fresh, embedder, problems
 
 
 def apply_segments(

@@ -329,7 +329,7 @@ def test_edits_wait_for_another_writer_and_then_say_who_it_is(memory, folder):
     said = memory.remember("The kiln is blue.", now=NOW)
     with another_writer(folder), pytest.raises(BusyError, match="another run is writing"):
         memory.confirm(said.cell_id)
-    with rewriting(open_home(folder)), pytest.raises(BusyError, match="a run in this program"):
+    with rewriting(open_home(folder)), pytest.raises(BusyError, match="another run is writing"):
         memory.forget(said.cell_id)
     assert memory.confirm(said.cell_id).cell_id == said.cell_id
 

@@ -4,11 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -113,34 +111,12 @@ def test_a_process_may_take_its_own_lock_again_and_holds_it_until_the_last_one_e
 def test_two_threads_of_a_process_never_write_at_once(folder: Path):
     home = open_home(folder)
     with writing(home, work="run"):
-        assert "a run in this program" in taking(writing(home))
+        assert "another run is writing" in (told := taking(writing(home)))
+        assert "in this program" in told
     with writing(home), leasing(home):
-        assert "another edit in this program" in taking(writing(home, work="run"))
-        assert "a run in this program" in taking(leasing(home))
+        assert "an edit is being written" in taking(writing(home, work="run"))
+        assert "another run is writing" in taking(leasing(home))
     assert taking(rewriting(home)) == "wrote"
-
-
-def test_an_edit_lets_a_run_go_first_that_waits(folder: Path):
-    home, order = open_home(folder), list[str]()
-
-    def run() -> None:
-        with writing(home, work="run", patience_seconds=30):
-            order.append("run")
-
-    waiting = threading.Thread(target=run)
-    with writing(home):
-        waiting.start()
-        deadline = time.monotonic() + 30
-        while not home.next_path.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    with suppress(BusyError), writing(home):  # as one of many that would keep it out
-        order.append("edit")
-    waiting.join(30)
-    assert order[0] == "run"
-    with writing(home):
-        order.append("edit")
-    assert order[-1] == "edit"
 
 
 def test_a_lock_is_let_go_when_the_work_fails(folder: Path):
@@ -162,7 +138,7 @@ def test_an_edit_beside_a_run_is_done_at_once_and_the_run_changes_nothing_that_i
         kiln = memory.remember("The kiln is hot.").cell_id
     with open_workspace(folder) as run, Memory(folder) as memory:
         assert run.store.count("cells") == 2  # read, before somebody edits
-        assert "a run in this program" in taking(leasing(open_home(folder)))
+        assert "another run is writing" in taking(leasing(open_home(folder)))
         fixed = in_another_thread(lambda: memory.correct(port, "The port is 9090.", value="9090"))
         leaving = [{"cell_id": key, "effective_confidence": 0.1, "reason": "faded", "archived_count": 1}
                    for key in (port, kiln)]  # fmt: skip
