@@ -23,9 +23,8 @@ from slowwave.store.generations import (
 )
 from slowwave.store.index import Embed
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
-from slowwave.store.memory_tables import Row
+from slowwave.store.queries import FirstQuery, Query, Row, RowsQuery, SearchQuery
 from slowwave.store.reading import StoreReader
-from slowwave.store.reads import FirstQuery, Query, RowsQuery, SearchQuery
 from slowwave.store.scopes import (
     in_any_project,
     of_other_users,

@@ -1,7 +1,7 @@
 """Full text in memory: for each term the rows that have it and how often, and BM25 over them.
 
 An index is a few segments, each built once and never changed. New texts make a new segment, texts that went away are
-masked, and segments are merged when there are many: what a change costs follows what changed.
+masked: what a change costs follows what changed. With many segments an index is made anew.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,9 @@ TERM_SATURATION = 1.2
 LENGTH_SHARE = 0.75
 """k1 and b of BM25, as LanceDB's index has them (Robertson and Zaragoza, 2009)."""
 
-MOST_SEGMENTS = 8
+MOST_SEGMENTS, FEW_GONE = 8, 100
+"""Pieces of an index, beyond those of a large table, and texts that are gone, with which it is used on."""
+
 TEXTS_AT_ONCE = 20_000
 """Texts that are cut into terms together: it bounds the memory that building takes."""
 
@@ -110,7 +112,16 @@ class TextIndex:
         least = np.float32(TERM_SATURATION * (1 - LENGTH_SHARE))
         return count, [least + share * segment.lengths for segment in self.segments]
 
-    def updated(self, rows: NDArray[np.int32], texts: pl.Series, *, kept: Places, height: int) -> "TextIndex":
+    @property
+    def is_worn(self) -> bool:
+        """Return whether it is better made anew: of many pieces, or with many texts that are gone."""
+        gone = sum(int((part.rows < 0).sum()) for part in self.segments)
+        most = MOST_SEGMENTS + self.height // TEXTS_AT_ONCE
+        return len(self.segments) > most or gone > max(self.height // 4, FEW_GONE)
+
+    def updated(
+        self, rows: NDArray[np.intp], texts: pl.Series, *, kept: NDArray[np.int32], height: int
+    ) -> "TextIndex":
         """The index after a change of the table.
 
         `kept` has for each row before the change its row after it, -1 where its text went away or changed; `texts` are
@@ -121,11 +132,7 @@ class TextIndex:
             _segment(texts[start : start + TEXTS_AT_ONCE], rows[start : start + TEXTS_AT_ONCE])
             for start in range(0, len(texts), TEXTS_AT_ONCE)
         ]
-        whole = [*moved, *fresh]
-        texts_gone = sum(int((part.rows < 0).sum()) for part in moved)
-        if len(whole) > MOST_SEGMENTS or texts_gone > height // 4:
-            whole = [_merged(whole)]
-        return TextIndex(tuple(whole), height)
+        return TextIndex((*moved, *fresh), height)
 
 
 def _rarity(count: int, parts: Sequence[tuple[Places, Places, Floats]]) -> float:
@@ -138,7 +145,7 @@ def _moved(rows: Places, kept: NDArray[np.int_] | Places) -> Places:
     return np.where(rows >= 0, kept[rows] if kept.size else -1, -1).astype(np.int32)
 
 
-def _segment(texts: pl.Series, rows: Places) -> Segment:
+def _segment(texts: pl.Series, rows: NDArray[np.intp]) -> Segment:
     terms = terms_of(texts)
     counted = terms.group_by("term", "row").len("count").sort("term", "row")
     by_term = counted.group_by("term", maintain_order=True).len("size")
@@ -152,31 +159,4 @@ def _segment(texts: pl.Series, rows: Places) -> Segment:
         counts=counted["count"].to_numpy().astype(np.float32),
         lengths=lengths,
         rows=rows.astype(np.int32),
-    )
-
-
-def _merged(segments: Sequence[Segment]) -> Segment:
-    """One segment of the texts that are still there."""
-    numbers: dict[str, int] = {}
-    terms, places, counts, first = [], [], [], 0
-    for part in segments:
-        number_of = np.array([numbers.setdefault(term, len(numbers)) for term in part.numbers], np.int64)
-        is_there = part.rows >= 0
-        place_of = np.where(is_there, np.cumsum(is_there) - 1 + first, -1).astype(np.int32)
-        of_term = np.repeat(number_of, np.diff(part.starts))
-        live = is_there[part.places]
-        terms.append(of_term[live])
-        places.append(place_of[part.places[live]])
-        counts.append(part.counts[live])
-        first += int(is_there.sum())
-    term, place, count = np.concatenate(terms), np.concatenate(places), np.concatenate(counts)
-    order = np.argsort(term, kind="stable")
-    sizes = np.bincount(term, minlength=len(numbers))
-    return Segment(
-        numbers=numbers,
-        starts=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
-        places=place[order],
-        counts=count[order],
-        lengths=np.concatenate([part.lengths[part.rows >= 0] for part in segments]),
-        rows=np.concatenate([part.rows[part.rows >= 0] for part in segments]),
     )

@@ -15,9 +15,8 @@ from slowwave.lifecycle.walker import ends, walk
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.store.conditions import col, lit
-from slowwave.store.memory_tables import Row
+from slowwave.store.queries import Row, RowsQuery
 from slowwave.store.reading import StoreReader
-from slowwave.store.reads import RowsQuery
 
 PERSON = "person"
 """`prompt_version` of a judgement that a person made."""

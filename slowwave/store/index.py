@@ -26,7 +26,7 @@ from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
 from slowwave.store.chain_columns import with_chains
 from slowwave.store.conditions import Expr, col, columns_of, lit
 from slowwave.store.layout import DERIVED, EMBEDDER_OF, KEYS_A_READ
-from slowwave.store.memory_tables import IndexedTable, Part, indexed, part_of, vector_hashes
+from slowwave.store.memory_tables import IndexedTable, Part, indexed, part_of
 from slowwave.store.memory_vectors import Floats, MemoryVectors, memory_vectors
 from slowwave.store.passages import changed_passages
 from slowwave.store.stored import Rows, Stored
@@ -271,7 +271,7 @@ class Index:
     def _base(self, table: str, before: Part | None) -> tuple[Part, pl.DataFrame]:
         """The rows of a table as LanceDB holds them, and no rows, in the shape of its tail."""
         rows = self._stored.whole(table).sort(KEYS[table])
-        vectors = self._vectors(table, rows, before) if table in VECTOR_TEXT else None
+        vectors = self._vectors(table, rows) if table in VECTOR_TEXT else None
         base = part_of(table, rows, vectors, before=before)
         if before is not None:
             base.make_ready(before)
@@ -279,24 +279,13 @@ class Index:
             base = replace(base, frame=rows.drop("content"))
         return base, rows.clear()
 
-    def _vectors(self, table: str, rows: pl.DataFrame, before: Part | None) -> MemoryVectors:
-        """Vectors of sorted rows; of those that `before` has, none is read again."""
-        key, mark, ours = KEYS[table], EMBEDDER_OF["vector"], self._stored.meta.embedder_id
-        hashes = vector_hashes(table, rows)
+    def _vectors(self, table: str, rows: pl.DataFrame) -> MemoryVectors:
+        key, ours = KEYS[table], self._stored.meta.embedder_id
         whole = np.zeros((rows.height, self._stored.meta.dims), np.float32)
-        wanted = rows.select(key, mark, hash=hashes).with_row_index("place").filter(pl.col(mark) == ours)
-        old = before.vectors if before is not None else None
-        if before is not None and old is not None:
-            known = pl.DataFrame({key: before.frame[key], "hash": old.hashes}).with_row_index("was")
-            same = wanted.join(known, on=[key, "hash"], how="inner")
-            whole[same["place"].to_numpy()] = old.whole[same["was"].to_numpy()]
-            wanted = wanted.join(same, on=key, how="anti")
-        if ours and wanted.height:
-            many = col(mark) == lit(ours)
-            where = many if wanted.height > KEYS_A_READ else col(key).isin(wanted[key].to_list())
-            found = self._stored.rows_on_disk(table, [key, "vector"], where).drop_nulls("vector")
-            fresh = wanted.join(found, on=key, how="inner", maintain_order="left")
-            if fresh.height:
-                whole[fresh["place"].to_numpy()] = fresh["vector"].to_numpy()
-        axes = old.axes if old is not None else None
-        return memory_vectors(whole, hashes, exact_rows=self._exact_rows, axes=axes)
+        if ours and rows.height:
+            is_ours = col(EMBEDDER_OF["vector"]) == lit(ours)
+            found = self._stored.rows_on_disk(table, [key, "vector"], is_ours).drop_nulls("vector")
+            placed = rows.select(key).with_row_index("place").join(found, on=key, how="inner")
+            if placed.height:
+                whole[placed["place"].to_numpy()] = placed["vector"].to_numpy()
+        return memory_vectors(whole, exact_rows=self._exact_rows)

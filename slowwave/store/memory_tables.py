@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,8 +19,7 @@ from slowwave.store.bm25 import Bits, TextIndex
 from slowwave.store.conditions import And, Expr, IsIn, Or, as_filter
 from slowwave.store.layout import EMBEDDER_OF, MATCHED, TEXT_INDEX
 from slowwave.store.memory_vectors import Floats, Mask, MemoryVectors, Places, best, memory_vectors
-
-Row = dict[str, Any]
+from slowwave.store.queries import FOUND, Query, Row, RowsQuery, SearchQuery
 
 LOOKED_UP = frozenset(
     {
@@ -30,9 +29,6 @@ LOOKED_UP = frozenset(
 )  # fmt: skip
 """Columns by whose values rows are looked up; the others are compared row by row."""
 
-OF_FEW_VALUES = frozenset({"cell_type", "status", "scope", "source_type", "scale"})
-"""Columns whose lists of values come again with other questions."""
-
 MOST_MASKS, MOST_SCORES = 64, 8
 """Conditions and questions whose rows are kept: those of one question are asked by several lists."""
 
@@ -40,15 +36,6 @@ MOST_LISTED = 50_000
 """Rows up to which the columns that questions show are kept as Python values, too: some 20 MB of 10,000 memories."""
 
 Kept = TypeVar("Kept")
-
-
-class Searched(NamedTuple):
-    """The rows that a search found in a table: places, and for each its BM25, its cosine and the terms that it has."""
-
-    places: Places
-    text_scores: Floats
-    similarities: Floats
-    held: Bits
 
 
 @dataclass(frozen=True)
@@ -71,14 +58,11 @@ class Part:
 
     def places(self, where: Expr | None) -> Places:
         """Places of the rows that a condition holds for, in the order of their keys."""
-        if where is None:
-            return np.arange(self.height)
-        found = self._looked_up(where)
-        return np.flatnonzero(self.mask(where)) if found is None else self._left(where, found)
+        return np.flatnonzero(self.mask(where))
 
     def places_of(self, keys: Iterable[str]) -> Places:
         """Places of the rows with these keys; those that are not there are left out."""
-        return self._rows_with(IsIn(KEYS[self.table], tuple(keys)))
+        return self._rows_with(KEYS[self.table], keys)
 
     def first(self, by: str, k: int, wanted: Mask) -> tuple[Places, Floats]:
         """Places and values of the first `k` rows of a mask: highest `by` first, ties by key; null is lowest."""
@@ -122,7 +106,7 @@ class Part:
             return self.mask(where.left) | self.mask(where.right)
         if isinstance(where, IsIn) and where.column in LOOKED_UP:
             held = np.zeros(self.height, bool)
-            held[self._rows_with(where)] = True
+            held[self._rows_with(where.column, where.values)] = True
             return held
         return _kept(
             self._masks,
@@ -139,47 +123,9 @@ class Part:
             self._columns[column] = self.frame[column].to_list()
         return self._columns[column]
 
-    def _looked_up(self, where: Expr) -> Places | None:
-        """Places of all rows that a condition may hold for, by a look-up; None where every row must be compared."""
-        if isinstance(where, IsIn) and where.column in LOOKED_UP:
-            return self._rows_with(where)
-        if isinstance(where, And):
-            sides = [side for side in map(self._looked_up, (where.left, where.right)) if side is not None]
-            return min(sides, key=len) if sides else None
-        if isinstance(where, Or):
-            left, right = self._looked_up(where.left), self._looked_up(where.right)
-            return None if left is None or right is None else self._either(left, right)
-        return None
-
-    def _either(self, left: Places, right: Places) -> Places:
-        """Places that are among the one or the other, in their order."""
-        if left.size == 0 or right.size == 0:
-            return left if right.size == 0 else right
-        held = np.zeros(self.height, bool)
-        held[left] = held[right] = True
-        return np.flatnonzero(held)
-
-    def _left(self, where: Expr, places: Places) -> Places:
-        """Of some places those that a condition holds for."""
-        if places.size == 0:
-            return places
-        if isinstance(where, And):
-            return self._left(where.right, self._left(where.left, places))
-        if isinstance(where, Or):
-            return self._either(self._left(where.left, places), self._left(where.right, places))
-        if isinstance(where, IsIn) and where.column in LOOKED_UP:
-            return places[self.mask(where)[places]]
-        if isinstance(where, IsIn) and where.column not in OF_FEW_VALUES:
-            column, wanted = self.values(where.column, places), set(where.values)
-            return np.array(
-                [place for place, value in zip(places.tolist(), column, strict=True) if value in wanted],
-                np.intp,
-            )
-        return places[self.mask(where)[places]]
-
-    def _rows_with(self, where: IsIn) -> Places:
-        rows_of = self._lookup(where.column)
-        return np.array(sorted({row for value in where.values for row in rows_of.get(value, ())}), np.intp)
+    def _rows_with(self, column: str, values: Iterable[str]) -> Places:
+        rows_of = self._lookup(column)
+        return np.array(sorted({row for value in values for row in rows_of.get(value, ())}), np.intp)
 
     def _lookup(self, column: str) -> dict[str, list[int]]:
         if column not in self._lookups:
@@ -248,7 +194,7 @@ class IndexedTable:
 
     def vectors_of(self, keys: Iterable[str]) -> tuple[list[str], Floats]:
         """The keys that are there, and their vectors, (keys, dims), zeros for none."""
-        places = self._there(KEYS[self.table], keys)
+        places = self._there(keys)
         base, tail = self._parted(places)
         assert self.base.vectors is not None
         assert self.tail.vectors is not None
@@ -267,7 +213,46 @@ class IndexedTable:
         found = self.base.frame.select(columns)[base]
         return found if not tail.size else pl.concat([found, self.tail.frame.select(columns)[tail]])
 
-    def take(self, places: Places, columns: Sequence[str]) -> list[Row]:
+    def find(self, wanted: Query) -> list[Row]:
+        """The rows of a query."""
+        if isinstance(wanted, SearchQuery):
+            return self._search(wanted)
+        if isinstance(wanted, RowsQuery):
+            return self._take(self._in_key_order(wanted.where), wanted.columns)
+        base, tail = self._split(self.mask(wanted.where))
+        k, by = wanted.k, wanted.by
+        return self._take(
+            self._merged(self.base.first(by, k, base), self.tail.first(by, k, tail), k), wanted.columns
+        )
+
+    def mask(self, where: Expr | None) -> Mask:
+        """Return whether a row is there and a condition holds, for every place."""
+        return np.concatenate([self.base.mask(where) & ~self.is_hidden, self.tail.mask(where)])
+
+    # -- inside
+
+    def _search(self, wanted: SearchQuery) -> list[Row]:
+        key, k = KEYS[self.table], wanted.k
+        names = [*(wanted.fields or MATCHED.get(self.table, ()))] if wanted.words.strip() else []
+        vector = wanted.vector if self.base.vectors is not None else None
+        mask = self.mask(wanted.where)
+        masks = [mask & self.mask(one) for one in wanted.parts] or [mask]
+        scores, held = self._scored(names, wanted.words)
+        found = [self._best(scores, part & (scores > 0), k) for part in masks if names]
+        if vector is not None:
+            found += [self._nearest(vector, k, part) for part in masks]
+        if wanted.also:
+            named = self._there(wanted.also)
+            found.append(named[mask[named]])
+        places = np.array(list(dict.fromkeys(np.concatenate(found).tolist())) if found else [], np.intp)
+        likeness = np.zeros(places.size) if vector is None else self._cosines(vector, places)
+        rows = self._take(places, (key, *wanted.columns))
+        values = (scores[places].tolist(), likeness.tolist(), held[places].tolist())
+        for row, given in zip(rows, zip(*values, strict=True), strict=True):
+            row.update(zip(FOUND, given, strict=True))
+        return rows
+
+    def _take(self, places: Places, columns: Sequence[str]) -> list[Row]:
         """Rows at these places, by column name."""
         base, tail = self._parted(places)
         order = np.argsort(np.argsort(places >= self.base.height, kind="stable"), kind="stable").tolist()
@@ -279,53 +264,13 @@ class IndexedTable:
                 row[name] = values[place]
         return rows
 
-    def places(self, where: Expr | None) -> Places:
+    def _in_key_order(self, where: Expr | None) -> Places:
         """Places of the rows that a condition holds for, in the order of their keys."""
         places = self._places(where)
         if not places.size or places[-1] < self.base.height:
             return places
         keys = self._keys(places)
         return places[sorted(range(len(keys)), key=keys.__getitem__)]
-
-    def first(self, by: str, k: int, where: Expr | None) -> Places:
-        """Places of the first `k` rows that a condition holds for: highest `by` first, ties by key."""
-        base, tail = self._split(self.mask(where))
-        return self._merged(self.base.first(by, k, base), self.tail.first(by, k, tail), k)
-
-    def search(
-        self,
-        words: str,
-        vector: Floats | None,
-        k: int,
-        where: Expr | None,
-        *,
-        fields: Sequence[str] = (),
-        also: Sequence[str] = (),
-        parts: Sequence[Expr] = (),
-    ) -> Searched:
-        """The union of the best rows by text, by vector and by key, as `SearchQuery` says."""
-        names = [*(fields or MATCHED.get(self.table, ()))] if words.strip() else []
-        mask = self.mask(where)
-        masks = [mask & self.mask(one) for one in parts] or [mask]
-        scores, held = self._scored(names, words)
-        found = [self._best(scores, part & (scores > 0), k) for part in masks if names]
-        has_vector = vector is not None and self.base.vectors is not None
-        if vector is not None and has_vector:
-            found += [self._nearest(vector, k, part) for part in masks]
-        if also:
-            named = self._there(KEYS[self.table], also)
-            found.append(named[mask[named]])
-        places = np.array(list(dict.fromkeys(np.concatenate(found).tolist())) if found else [], np.intp)
-        similarities = np.zeros(places.size, np.float32)
-        if vector is not None and has_vector:
-            similarities = self._cosines(vector, places)
-        return Searched(places, scores[places], similarities, held[places])
-
-    def mask(self, where: Expr | None) -> Mask:
-        """Return whether a row is there and a condition holds, for every place."""
-        return np.concatenate([self.base.mask(where) & ~self.is_hidden, self.tail.mask(where)])
-
-    # -- inside
 
     def _split(self, of_all: Any) -> tuple[Any, Any]:
         """The values of the base and of the tail."""
@@ -340,12 +285,14 @@ class IndexedTable:
         base, tail = self.base.places(where), self.tail.places(where)
         return np.concatenate([base[~self.is_hidden[base]], tail + self.base.height])
 
-    def _there(self, column: str, values: Iterable[str]) -> Places:
-        return self._places(IsIn(column, tuple(values)))
+    def _there(self, keys: Iterable[str]) -> Places:
+        """Places of the rows with these keys."""
+        base, tail = self.base.places_of(keys), self.tail.places_of(keys)
+        return np.concatenate([base[~self.is_hidden[base]], tail + self.base.height])
 
     def _keys(self, places: Places) -> list[str]:
         key = KEYS[self.table]
-        return [row[key] for row in self.take(places, [key])]
+        return [row[key] for row in self._take(places, [key])]
 
     def _merged(self, base: tuple[Places, Floats], tail: tuple[Places, Floats], k: int) -> Places:
         """The `k` best places of two lists, best first, ties by key."""
@@ -424,14 +371,8 @@ def part_of(
         hashes[name] = text.hash()
         texts[name] = _index(name, rows[key], text, hashes[name], before)
     if vectors is not None and not isinstance(vectors, MemoryVectors):
-        vectors = memory_vectors(vectors, vector_hashes(table, rows))
+        vectors = memory_vectors(vectors)
     return Part(table, rows, texts, hashes, vectors)
-
-
-def vector_hashes(table: str, rows: pl.DataFrame) -> pl.Series:
-    """Tell of what text and embedder the vectors of rows are."""
-    texts = [*VECTOR_TEXT[table], EMBEDDER_OF["vector"]]
-    return rows.select(pl.concat_str(texts, separator="\n", ignore_nulls=True).hash()).to_series()
 
 
 def _text_of(rows: pl.DataFrame, name: str) -> pl.Series:
@@ -439,22 +380,19 @@ def _text_of(rows: pl.DataFrame, name: str) -> pl.Series:
 
 
 def _index(name: str, keys: pl.Series, text: pl.Series, hashes: pl.Series, before: Part | None) -> TextIndex:
+    """Full text of a column, of which what `before` has is used again while that is worth it."""
+    if before is None or before.texts[name].is_worn:
+        return TextIndex((), 0).updated(
+            np.arange(len(keys)), text, kept=np.empty(0, np.int32), height=len(keys)
+        )
     new = pl.DataFrame({"key": keys, "hash": hashes}).with_row_index("row")
-    if before is None:
-        index, kept = TextIndex((), 0), pl.Series(dtype=pl.Int32)
-    else:
-        old_keys = before.frame[KEYS[before.table]]
-        old = pl.DataFrame({"key": old_keys, "hash": before.text_hashes[name]})
-        index = before.texts[name]
-        kept = old.join(new, on=["key", "hash"], how="left", maintain_order="left")["row"].fill_null(-1)
-        kept = kept.cast(pl.Int32)
+    old = pl.DataFrame({"key": before.frame[KEYS[before.table]], "hash": before.text_hashes[name]})
+    kept = old.join(new, on=["key", "hash"], how="left", maintain_order="left")["row"].cast(pl.Int32)
+    stays = kept.fill_null(-1).to_numpy()
     fresh = np.ones(len(keys), bool)
-    fresh[kept.filter(kept >= 0).to_numpy()] = False
-    places = np.flatnonzero(fresh).astype(np.int32)
-    stays = index.height == len(keys) and (kept.to_numpy() == np.arange(len(keys))).all()
-    if stays:  # not so where a copy grew: it has new rows behind the others
-        return index
-    return index.updated(places, text.gather(places), kept=kept.to_numpy(), height=len(keys))
+    fresh[stays[stays >= 0]] = False
+    places = np.flatnonzero(fresh)
+    return before.texts[name].updated(places, text.gather(places), kept=stays, height=len(keys))
 
 
 def _kept(kept: "OrderedDict[Hashable, Kept]", key: Hashable, most: int, make: Callable[[], Kept]) -> Kept:

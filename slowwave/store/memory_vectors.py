@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
@@ -32,14 +31,13 @@ COMPARED_WHOLE, COMPARED_FOR_EACH = 500, 5
 
 @dataclass(frozen=True)
 class MemoryVectors:
-    """Unit vectors by row, (rows, dims), zero where a row has none; `hashes` tell of what text and embedder they are.
+    """Unit vectors by row, (rows, dims), zero where a row has none.
 
     With a sketch `whole` is of half precision, since it only orders what the sketch has chosen.
     """
 
     whole: NDArray[np.float32] | NDArray[np.float16]
     is_there: Mask
-    hashes: pl.Series
     axes: Floats | None = None
     sketches: Floats | None = None
 
@@ -65,20 +63,17 @@ class MemoryVectors:
         return _products(self.whole[places], _unit(vector))
 
 
-def memory_vectors(
-    vectors: Floats, hashes: pl.Series, *, exact_rows: int | None = None, axes: Floats | None = None
-) -> MemoryVectors:
-    """Vectors of a table, as stored; zero rows have none. From `exact_rows` on with a sketch, along `axes` if given."""
+def memory_vectors(vectors: Floats, *, exact_rows: int | None = None) -> MemoryVectors:
+    """Vectors of a table, as stored; zero rows have none. From `exact_rows` on with a sketch."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     is_there = lengths[:, 0] > 0
     lengths[lengths == 0] = 1.0
     unit = (vectors / lengths).astype(np.float32)
     dims = unit.shape[1]
     if exact_rows is None or len(unit) < exact_rows or dims <= LEAST_SKETCH:
-        return MemoryVectors(unit, is_there, hashes)
-    if axes is None:
-        axes = _axes(unit[is_there], max(dims // SKETCH_PART, LEAST_SKETCH))
-    return MemoryVectors(unit.astype(np.float16), is_there, hashes, axes, unit @ axes)
+        return MemoryVectors(unit, is_there)
+    axes = _axes(unit[is_there], max(dims // SKETCH_PART, LEAST_SKETCH))
+    return MemoryVectors(unit.astype(np.float16), is_there, axes, unit @ axes)
 
 
 def best(values: NDArray[Any], wanted: Mask, k: int) -> tuple[Places, NDArray[Any]]:

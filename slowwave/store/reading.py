@@ -23,8 +23,9 @@ from slowwave.store.layout import (
     StoreMeta,
     arrow_schema,
 )
-from slowwave.store.memory_tables import IndexedTable, Row
-from slowwave.store.reads import Query, SearchQuery, best_of_each, frame_of, rows_in_memory
+from slowwave.store.memory_tables import IndexedTable
+from slowwave.store.queries import Query, Row, SearchQuery
+from slowwave.store.reads import best_of_each, frame_of
 from slowwave.store.stored import MOST_ROWS_OF_A_RUN, Rows, Stored
 
 SEARCHES_AT_ONCE = 4
@@ -211,7 +212,7 @@ class StoreReader(Rows):
         begun = self.stored.queries.start(stored) if stored else None
         # what is in memory answers while the disk is read
         answers = {
-            place: rows_in_memory(held[wanted.table], wanted)
+            place: held[wanted.table].find(wanted)
             for place, wanted in enumerate(queries)
             if wanted.table in held
         }

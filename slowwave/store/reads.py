@@ -8,7 +8,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -21,14 +21,13 @@ import pyarrow as pa
 from lancedb.db import AsyncConnection
 from lancedb.query import AsyncStandardQuery, ColumnOrdering
 from lancedb.table import AsyncTable
-from numpy.typing import NDArray
 
 from slowwave.language.terms import distinct_terms, held_terms
 from slowwave.schemas.tables import KEYS
-from slowwave.store.conditions import Expr, col, on_disk
+from slowwave.store.conditions import col, on_disk
 from slowwave.store.damage import reading
 from slowwave.store.layout import MATCHED, arrow_schema, full_text_query
-from slowwave.store.memory_tables import IndexedTable, Row
+from slowwave.store.queries import FOUND, FirstQuery, Query, Row, RowsQuery, SearchQuery
 
 Answer = TypeVar("Answer")
 
@@ -39,80 +38,6 @@ INDEX_CACHE_BYTES, METADATA_CACHE_BYTES = 192 * 1024**2, 64 * 1024**2
 
 REFINE_FACTOR = 5
 """The vector index ranks this many times what is wanted by its coarse vectors, and the exact ones decide."""
-
-
-@dataclass(frozen=True)
-class SearchQuery:
-    """The union of the `k` rows that match `words` best, of the `k` nearest to `vector`, and of the rows of `also`.
-
-    Every row has the key, `columns`, `text_score` (BM25, 0 without a match), `similarity` (cosine, 0 without a
-    vector) and `held`, the terms of the words that its fields have (`held_terms`), whichever list brought it. With
-    `parts`, the best `k` of the rows of each of these conditions.
-    """
-
-    table: str
-    words: str
-    vector: NDArray[np.float32] | None
-    k: int
-    where: Expr | None
-    columns: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    parts: tuple[Expr, ...] = ()
-
-
-FOUND = ("text_score", "similarity", "held")
-"""The columns that a search adds to a row."""
-
-
-@dataclass(frozen=True)
-class RowsQuery:
-    """The named columns of the rows that a condition holds for."""
-
-    table: str
-    columns: tuple[str, ...]
-    where: Expr | None
-
-
-@dataclass(frozen=True)
-class FirstQuery:
-    """The named columns of the first `k` rows that a condition holds for: highest `by` first, ties by key."""
-
-    table: str
-    by: str
-    k: int
-    where: Expr | None
-    columns: tuple[str, ...]
-
-
-Query = SearchQuery | RowsQuery | FirstQuery
-
-
-def rows_in_memory(copy: IndexedTable, wanted: Query) -> list[Row]:
-    """The answer of a table in memory."""
-    if isinstance(wanted, RowsQuery):
-        return copy.take(copy.places(wanted.where), wanted.columns)
-    if isinstance(wanted, FirstQuery):
-        return copy.take(copy.first(wanted.by, wanted.k, wanted.where), wanted.columns)
-    return _searched(copy, wanted)
-
-
-def _searched(copy: IndexedTable, wanted: SearchQuery) -> list[Row]:
-    """The union that a search asks of a table in memory."""
-    found = copy.search(
-        wanted.words,
-        wanted.vector,
-        wanted.k,
-        wanted.where,
-        fields=wanted.fields,
-        also=wanted.also,
-        parts=wanted.parts,
-    )
-    rows = copy.take(found.places, (KEYS[wanted.table], *wanted.columns))
-    values = zip(found.text_scores.tolist(), found.similarities.tolist(), found.held.tolist(), strict=True)
-    for row, given in zip(rows, values, strict=True):
-        row.update(zip(FOUND, given, strict=True))
-    return rows
 
 
 def _texts(row: Row, fields: Sequence[str]) -> str:

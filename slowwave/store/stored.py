@@ -13,7 +13,8 @@ from slowwave.schemas.tables import KEYS, frame_schema
 from slowwave.store.conditions import Expr, as_filter, col, columns_of
 from slowwave.store.damage import open_table, reading
 from slowwave.store.layout import APPLIED, KEYS_A_READ, StoreMeta, plain_columns
-from slowwave.store.reads import Queries, RowsQuery, bounded_session, no_rows
+from slowwave.store.queries import RowsQuery
+from slowwave.store.reads import Queries, bounded_session, no_rows
 
 MOST_ROWS = 2_000
 """Rows up to which reading the whole table costs about what reading a few rows of it does."""

@@ -278,10 +278,9 @@ def test_sketches_find_what_whole_vectors_find(monkeypatch: pytest.MonkeyPatch):
     dice = np.random.default_rng(3)
     centres = dice.standard_normal((40, 256))
     made = (centres[np.arange(4_000) % 40] + dice.standard_normal((4_000, 256))).astype(np.float32)
-    hashes = pl.Series(np.zeros(4_000, np.uint64))
     monkeypatch.setattr(memory_vectors, "COMPARED_WHOLE", 100)
-    whole = memory_vectors.memory_vectors(made, hashes)
-    short = memory_vectors.memory_vectors(made, hashes, exact_rows=1)
+    whole = memory_vectors.memory_vectors(made)
+    short = memory_vectors.memory_vectors(made, exact_rows=1)
     assert whole.sketches is None
     assert short.sketches is not None
     mask, same = dice.random(4_000) < 0.9, 0

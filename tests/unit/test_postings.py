@@ -56,6 +56,28 @@ def test_an_index_that_was_changed_is_the_index_of_what_is_there_now(first, late
     again = index_of(present)
     for word in ("ferry", "limit token", "angstrom uber a1"):
         found = index.scores(word)
-        assert len(found) == len(present)
-        assert (found > 0).tolist() == (again.scores(word) > 0).tolist()
-    assert len(index.segments) <= MOST_SEGMENTS + 1
+        assert found == pytest.approx(again.scores(word), rel=1e-4)
+
+
+@given(TEXTS, TEXTS, st.data())
+def test_two_indices_together_score_as_one_of_what_is_there(here, behind, data):
+    is_gone = np.array([data.draw(st.booleans()) for _ in here], bool)
+    joined = index_of(here).joined(index_of(behind), is_gone)
+    there = [text for text, gone in zip(here, is_gone, strict=True) if not gone]
+    stays = np.concatenate([~is_gone, np.ones(len(behind), bool)])
+    for word in ("ferry", "limit token"):
+        found = joined.scores(word)
+        assert found[stays] == pytest.approx(index_of([*there, *behind]).scores(word), rel=1e-4)
+        assert not found[~stays].any()
+
+
+def test_an_index_of_many_pieces_or_of_texts_that_are_gone_is_made_anew():
+    index = index_of(["ferry"] * 300)
+    assert not index.is_worn
+    none = np.full(300, -1, np.int32)
+    assert index.updated(np.arange(2), pl.Series(["a1", "ferry"]), kept=none, height=2).is_worn
+    for _ in range(MOST_SEGMENTS):
+        stays = np.arange(index.height, dtype=np.int32)
+        place, text = np.array([index.height]), pl.Series(["token"])
+        index = index.updated(place, text, kept=stays, height=index.height + 1)
+    assert index.is_worn
