@@ -25,6 +25,7 @@ from benchmarks.invented import write_sessions  # noqa: E402
 from benchmarks.night import run_night, use_home, use_model  # noqa: E402
 from benchmarks.scripted_answers import ScriptedAnswers  # noqa: E402
 from slowwave.errors import TransientError  # noqa: E402
+from slowwave.home.lock import LEASE  # noqa: E402
 from slowwave.home.paths import open_home  # noqa: E402
 from slowwave.memory import Memory  # noqa: E402
 from slowwave.schemas.results import Cell  # noqa: E402
@@ -114,7 +115,7 @@ def measure(edits: int, seconds: float) -> dict[str, Any]:
                 target=nights, args=(home, Path(folder), seconds), daemon=True
             )
             process.start()
-            while not open_home(home).lease_path.exists() and process.is_alive():
+            while not (open_home(home).root / LEASE).exists() and process.is_alive():
                 time.sleep(0.1)
             for number in range(edits):
                 editor.edit(number)

@@ -28,6 +28,7 @@ LINE_CHARACTERS: Final = 200
 
 LINES: Final = ["cell_id", *OWNER, "line_rank", "line"]
 TITLE: Final = "# Core memory"
+KNOWN_FILE: Final = "core.json"
 
 _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _MARKER = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
@@ -177,7 +178,7 @@ def _read(home: Home) -> str:
 def _known(home: Home, store: StoreReader) -> dict[str, str | None]:
     """The lines that the file is known to hold; where that is lost, those that it should hold, which none need be."""
     try:
-        return dict(json.loads(home.core_known_path.read_bytes()))
+        return dict(json.loads((home.root / KNOWN_FILE).read_bytes()))
     except (OSError, ValueError, TypeError):
         return dict.fromkeys(_by_hash(_lines(store, _in_file(home, store))))
 
@@ -187,7 +188,7 @@ def _by_hash(lines: pl.DataFrame) -> dict[str, str | None]:
 
 
 def _note(home: Home, known: Known) -> None:
-    write_whole(home.core_known_path, json.dumps(known))
+    write_whole(home.root / KNOWN_FILE, json.dumps(known))
 
 
 def _whole_sentences() -> pl.Expr:

@@ -27,6 +27,9 @@ from slowwave.home.paths import Home
 Work = Literal["run", "edit"]
 """Kind of work of a writer."""
 
+LEASE, WRITER = "run.json", "writer.json"
+"""Notes that name the process of the run at work, and of the writer. A killed one leaves its note behind."""
+
 POLL_SECONDS = 0.05
 
 COMMIT_SECONDS = 300.0
@@ -56,7 +59,7 @@ def leasing(home: Home, *, patience_seconds: float = 0.0) -> Iterator[None]:
         BusyError: another run is at work; the message says which process.
         ConfigError: the folder cannot be written.
     """
-    with _holding(home, home.lease_path, "run", patience_seconds=patience_seconds):
+    with _holding(home, home.root / LEASE, "run", patience_seconds=patience_seconds):
         yield
 
 
@@ -73,7 +76,7 @@ def writing(
     """
     if not makes_home and not home.root.is_dir():
         raise TransientError(f"the home folder {home.root} was moved or removed: put it back")
-    with _holding(home, home.writer_path, work, patience_seconds=patience_seconds):
+    with _holding(home, home.root / WRITER, work, patience_seconds=patience_seconds):
         yield
 
 
@@ -187,4 +190,4 @@ def _holder_of(note: Path) -> dict[str, object]:
 def is_written_elsewhere(home: Home) -> bool:
     """Return whether another process runs over the store or writes it; also for a while after one was killed."""
     mine = os.getpid()
-    return any(_holder_of(note).get("pid", mine) != mine for note in (home.lease_path, home.writer_path))
+    return any(_holder_of(note).get("pid", mine) != mine for note in (home.root / LEASE, home.root / WRITER))

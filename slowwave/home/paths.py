@@ -95,11 +95,6 @@ class Home:
         return self.root / "MEMORY.md"
 
     @property
-    def core_known_path(self) -> Path:
-        """Hashes of the lines that the file of core memory is known to hold."""
-        return self.root / "core.json"
-
-    @property
     def erase_path(self) -> Path:
         """The plan of an erase that is under way, or was cut off."""
         return self.root / "erase.json"
@@ -108,21 +103,6 @@ class Home:
     def redact_path(self) -> Path:
         """The plan of a redaction that is under way, or was cut off."""
         return self.root / "redact.json"
-
-    @property
-    def redacted_path(self) -> Path:
-        """The rules by which the texts were last redacted."""
-        return self.root / "redacted.json"
-
-    @property
-    def writer_path(self) -> Path:
-        """Names the process that writes the store. A killed one leaves it behind, and the next one replaces it."""
-        return self.root / "writer.json"
-
-    @property
-    def lease_path(self) -> Path:
-        """Names the process of the run that is at work, as `writer_path` does."""
-        return self.root / "run.json"
 
 
 def open_home(path: Path | str | None = None) -> Home:

@@ -7,25 +7,26 @@ from slowwave.home.paths import Home
 from slowwave.ingest.redact.table import rules_id
 from slowwave.whole_file import write_whole
 
+SWEPT_FILE = "redacted.json"
 ADVICE = "older rules may have let secrets in: `slowwave run redact` takes them out"
 
 
 def keep_swept(home: Home, rules: str, *, now: datetime) -> None:
     """Notes that the home's texts went through these rules; noted already, it stays as it is."""
     if swept_by(home) != rules:
-        write_whole(home.redacted_path, json.dumps({"rules_id": rules, "redacted_at": now.isoformat()}))
+        write_whole(home.root / SWEPT_FILE, json.dumps({"rules_id": rules, "redacted_at": now.isoformat()}))
 
 
 def keep_fresh(home: Home, *, now: datetime) -> None:
     """Notes the rules of today for a home in which nothing was stored yet."""
-    if not home.redacted_path.exists() and home.journal.last_id() is None:
+    if not (home.root / SWEPT_FILE).exists() and home.journal.last_id() is None:
         keep_swept(home, rules_id(), now=now)
 
 
 def swept_by(home: Home) -> str:
     """The rules by which the home's texts were last redacted; empty where nobody knows."""
     try:
-        return str(json.loads(home.redacted_path.read_text(encoding="utf-8"))["rules_id"])
+        return str(json.loads((home.root / SWEPT_FILE).read_text(encoding="utf-8"))["rules_id"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
 

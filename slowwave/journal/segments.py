@@ -118,7 +118,7 @@ class Journal:
         body = "".join(f"{line}\n" for line in lines).encode()
         path = self.path_of(segment_id)
         try:
-            write_whole(path, _header(len(lines), body, after=named_before(path)) + body)
+            write_whole(path, _header(len(lines), body, after=named_before(path) or "") + body)
         except OSError as error:
             raise TransientError(
                 f"segment {segment_id} could not be written anew ({error.strerror}); make room or mend the "
@@ -144,14 +144,10 @@ class Journal:
         days = takewhile(lambda day: day >= first, _newest_first(self.root, depth=3))
         return sorted(found for day in days for found in self._ids_in(day, after=segment_id))
 
-    def foreign_files(self) -> list[Problem]:
-        """Files in the journal folder that are not named or placed like segments, leftovers of a kill among them."""
-        return self.listing()[1]
-
     def listing(self) -> tuple[list[str], list[Problem]]:
-        """`segment_ids` and `foreign_files`, from one walk over the folders."""
+        """`segment_ids`, and the other files of the folder, leftovers of a kill among them, from one walk."""
         errors: list[OSError] = []
-        files = list(self._files(on_error=errors.append))
+        files = list(self._files(errors.append))
         foreign = sorted(path for path, is_placed in files if not is_placed)
         segment_ids = sorted(path.stem for path, is_placed in files if is_placed)
         unlisted = [
@@ -169,11 +165,12 @@ class Journal:
     def missing(self) -> list[str]:
         """Ids of segments that others name and that are gone; of several in a row the last one is named."""
         segment_ids = self.segment_ids()
-        return missing_segments(segment_ids, (named_before(self.path_of(one)) for one in segment_ids))
+        named = {named_before(self.path_of(one)) for one in segment_ids}
+        return sorted(name for name in named - {*segment_ids} if name)
 
     def beginnings(self) -> list[str]:
         """Ids of segments that say that none was before them; with more than one, those of another home came in."""
-        return [one for one in self.segment_ids() if is_beginning(self.path_of(one))]
+        return [one for one in self.segment_ids() if named_before(self.path_of(one)) == ""]
 
     def portions(self, segment_ids: Sequence[str]) -> Iterator[list[str]]:
         """The named segments in their order, in portions that can be folded together in bounded memory."""
@@ -225,8 +222,9 @@ class Journal:
 
     def scan(self) -> Scan:
         """The whole journal as one frame, and every file that was skipped."""
-        scan = self.read(self.segment_ids())
-        return Scan(scan.events, (*scan.problems, *self.foreign_files()))
+        segment_ids, foreign = self.listing()
+        scan = self.read(segment_ids)
+        return Scan(scan.events, (*scan.problems, *foreign))
 
     def _foreign(self, path: Path) -> Problem:
         if path.name.startswith("."):
@@ -241,14 +239,12 @@ class Journal:
         )
         return Problem(path, "a segment in the wrong folder", advice)
 
-    def _files(
-        self, top: Path | None = None, *, on_error: Callable[[OSError], None] | None = None
-    ) -> Iterator[tuple[Path, bool]]:
-        """All files below a folder of the journal, and whether each has a segment's name and lies in its day's folder.
+    def _files(self, on_error: Callable[[OSError], None]) -> Iterator[tuple[Path, bool]]:
+        """All files below the folder, and whether each has a segment's name and lies in its day's folder.
 
         The listing itself tells files from folders, and a folder's day is parsed once.
         """
-        for name_of_folder, folders, names in os.walk(top or self.root, onerror=on_error):
+        for name_of_folder, folders, names in os.walk(self.root, onerror=on_error):
             folder = Path(name_of_folder)
             yield from ((folder / name, False) for name in folders if _SEGMENT_NAME.match(name))
             first, past = _ids_of_day(folder.relative_to(self.root))
@@ -415,17 +411,8 @@ def what_is_left(event_count: object, body: bytes) -> str:
     return f"{told}, not line {_stretches(unreadable)}" if unreadable else told
 
 
-def named_before(path: Path) -> str:
-    """The segment that a segment's header names as the last before it; empty where it names none."""
-    return _before(path) or ""
-
-
-def is_beginning(path: Path) -> bool:
-    """Return whether a segment says that none was before it; those of old programs say nothing of that."""
-    return _before(path) == ""
-
-
-def _before(path: Path) -> str | None:
+def named_before(path: Path) -> str | None:
+    """The segment that a segment's header names as the last before it; empty for the first, null if it says nothing."""
     try:
         with open_plain(path) as file:
             header = json.loads(file.readline(HEADER_BYTES))
@@ -433,11 +420,6 @@ def _before(path: Path) -> str | None:
         return None
     found = header.get("after") if isinstance(header, dict) else None
     return found if isinstance(found, str) else None
-
-
-def missing_segments(segment_ids: Sequence[str], named: Iterable[str]) -> list[str]:
-    """Segments that headers name and that are not there; those before them may be gone as well."""
-    return sorted(set(named) - {"", *segment_ids})
 
 
 def _is_event(line: bytes) -> bool:

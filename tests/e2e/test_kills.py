@@ -284,7 +284,7 @@ def test_a_night_cut_off_between_commit_and_apply_ends_like_an_undisturbed_one(w
         assert child.go().end() == -9, (crash, child.errors())
         assert child.said[-1][1] == f"dying {crash.stage}"
         assert set(child.words("acknowledged")) <= set(segments(home))
-    drafts = [problem.reason for problem in Journal(home / "journal").foreign_files()]
+    drafts = [problem.reason for problem in Journal(home / "journal").listing()[1]]
     assert drafts == ["left by a write that did not finish"]
     assert children[-1].go().end() == 0, children[-1].errors()
     assert_no_row_twice(home)
