@@ -6,6 +6,7 @@ from typing import Final
 
 from slowwave.ingest.redact import looks
 from slowwave.ingest.redact.labels import Label
+from slowwave.ingest.redact.values import fits
 
 _MOST_ROWS: Final = 200
 _LONGEST_LINE: Final = 2000
@@ -21,7 +22,7 @@ def columns(text: str, labels: Sequence[Label]) -> Iterator[tuple[int, int, str]
     """The cells under a cell that is a label, with the kind of it, down to the first line with another number of cells."""
     done = 0
     for label in labels:
-        if label.start < done or label.kind in ("login", "seed", "codes"):
+        if label.start < done or label.kind in ("seed", "codes"):
             continue
         begin = text.rfind("\n", max(0, label.start - _LONGEST_LINE), label.start) + 1
         head = _line(text, begin)
@@ -59,7 +60,7 @@ def _is_secret(value: str, label: Label) -> bool:
         return looks.is_given(value) and " " not in value and len(value) > 3
     if label.kind == "pin":
         return value.isdigit() and 3 <= len(value) <= 10
-    return looks.is_random(value) or (label.kind == "key" and looks.is_identifier(value) and len(value) >= 16)
+    return fits(value, label)
 
 
 def _line(text: str, start: int) -> str:

@@ -11,7 +11,7 @@ from slowwave.ingest.redact import looks
 
 KINDS: Final = {
     "password": "password", "key": "secret", "token": "token", "pin": "pin", "codes": "recovery-code", "seed": "seed-phrase",
-    "totp": "totp", "login": "password",
+    "totp": "totp",
 }  # fmt: skip
 """The kind of the mark for each kind of label."""
 MOST_A_LINE: Final = 8
@@ -40,12 +40,7 @@ def _read() -> dict[str, tuple[str, ...]]:
 TABLE: Final = _read()
 _AFTER: Final = frozenset(TABLE["after"])
 _BEFORE: Final = frozenset(TABLE["before"])
-_KIND_OF: Final = {
-    word.strip("~"): kind
-    for kind in reversed([*KINDS])
-    for word in TABLE[kind]
-    if kind != "login" or word not in TABLE["token"]
-}
+_KIND_OF: Final = {word.strip("~"): kind for kind in reversed([*KINDS]) for word in TABLE[kind]}
 _INSIDE: Final = frozenset(word[1:] for kind in KINDS for word in TABLE[kind] if word.startswith("~"))
 _STEMS: Final = {
     stem: tuple(word for word in _KIND_OF if max(word.split("_"), key=len) == stem)

@@ -7,14 +7,13 @@ from typing import Final, NamedTuple
 
 from slowwave.ingest.redact import blocks, checks, grids, values
 from slowwave.ingest.redact.labels import find_labels
-from slowwave.ingest.redact.table import STANDARD, Row, Rules, windows
+from slowwave.ingest.redact.table import STANDARD, Row, Rules
 from slowwave.ingest.redact.views import SIGN, as_read, replaced, runs
 
 _RUN: Final = re.compile(r"[\w.~+/=:$*%@!-]{16,}")
 _WAYS: Final = (
     ("given", values.given),
     ("said", values.said),
-    ("before", values.before),
     ("below", values.below),
 )
 """The ways in which a label gets its value: the first that finds one ends the search."""
@@ -93,13 +92,11 @@ def _found(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
 
 def _by_table(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
     for row in rules.by_hint:
-        if hints := [hint for hint in row.hints if hint in lowered]:
-            for start, end in windows(lowered, hints):
-                yield from (Span(*place, row.kind, _name(row)) for place in row.find(text, start, end))
+        if any(hint in lowered for hint in row.hints):
+            yield from (Span(*place, row.kind, _name(row)) for place in row.find(text))
     long = runs(text, _RUN)
     for row in rules.by_run if long.text.strip() else ():
-        found = row.find(long.text, 0, len(long.text))
-        yield from (Span(*long.span(*place), row.kind, _name(row)) for place in found)
+        yield from (Span(*long.span(*place), row.kind, _name(row)) for place in row.find(long.text))
 
 
 def _name(row: Row) -> str:

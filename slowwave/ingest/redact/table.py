@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
-from itertools import groupby, product
 from pathlib import Path
 from typing import Final
 
@@ -39,9 +38,6 @@ EDGE: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
 """Where a form may begin: not inside a word, but after an escaped line break or a %-escape."""
 GROUPS: Final = ("secret", "double", "single", "bare")
 _LONGEST: Final = 400
-_BEFORE, _AFTER = 300, 600
-"""Characters around a hint in which a match begins, and in which it may run on to the next blank."""
-_MOST_HINTS: Final = 60
 _SHORTEST_HINT: Final = {False: 3, True: 2}
 """By whether it is the row of a place: the signs of an option are two."""
 _DRAW = re.compile(
@@ -50,7 +46,6 @@ _DRAW = re.compile(
 _TOKEN = re.compile(
     rf"(?P<draw>{_DRAW.pattern})|<(?P<either>[^<>\n]*)>|(?P<mark>[«»])|(?P<blank> +)|(?P<text>.)"
 )
-_BLANK = re.compile(r"\s")
 
 
 @dataclass(frozen=True)
@@ -78,37 +73,15 @@ class Row:
         """The template as a pattern, compiled once a text has one of its hints."""
         return re.compile(self.own or _expression(self.template, is_place=self.is_place))
 
-    def find(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Places of secrets between two places of a text."""
-        for match in self.pattern.finditer(text, start, end):
+    def find(self, text: str) -> Iterator[tuple[int, int]]:
+        """Places of secrets in a text."""
+        for match in self.pattern.finditer(text):
             names = (name for name in GROUPS if name in self.pattern.groupindex and match.start(name) >= 0)
             found = match.span(next(names, 0))
             value = text[found[0] : found[1]]
-            if value and not looks.is_masked(value) and self._is_accepted(value):
+            is_accepted = not self.check or getattr(looks, self.check)(value)
+            if value and not looks.is_masked(value) and is_accepted:
                 yield found
-
-    def _is_accepted(self, value: str) -> bool:
-        return not self.check or bool(getattr(looks, self.check)(value))
-
-
-def windows(lowered: str, hints: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Parts of a text, in order and apart from each other, in which a row with these hints can match."""
-    places = sorted(place for hint in hints for place in _places(lowered, hint))
-    done = 0
-    for place in places:
-        if place < done:
-            continue
-        blank = _BLANK.search(lowered, min(len(lowered), place + _AFTER))
-        end = blank.start() if blank else len(lowered)
-        yield max(done, place - _BEFORE), end
-        done = end
-
-
-def _places(lowered: str, hint: str) -> Iterator[int]:
-    place = lowered.find(hint)
-    while place >= 0:
-        yield place
-        place = lowered.find(hint, place + _AFTER // 2 if not hint else place + len(hint))
 
 
 def _expression(template: str, *, is_place: bool) -> str:
@@ -141,28 +114,16 @@ def _literal(text: str) -> str:
     return re.sub(r"(?:\\ )+", r"[ \\t]{1,8}", re.escape(text))
 
 
-def _fixed(template: str) -> list[tuple[str, ...]]:
-    """The fixed texts of a template: each run of them as the texts that it may be."""
-    runs: list[list[tuple[str, ...]]] = [[]]
-    for token in _TOKEN.finditer(template):
-        if token["draw"] or token["blank"]:
-            runs.append([])
-        elif token["either"] is not None:
-            choices = tuple(token["either"].split("|"))
-            runs += [[choices], []] if any(" " in one for one in choices) else []
-            runs[-1] += [] if any(" " in one for one in choices) else [choices]
-        elif token["text"]:
-            runs[-1].append((token["text"],))
-    made = (tuple(map("".join, product(*run))) for run in runs if run)
-    plain = [("".join(text for (text,) in group),) for run in runs for group in _plain(run)]
-    return [*plain, *(texts for texts in made if len(texts) <= _MOST_HINTS)]
-
-
-def _plain(run: list[tuple[str, ...]]) -> Iterator[list[tuple[str, ...]]]:
-    """The parts of a run of which each text is the only one."""
-    for is_one, group in groupby(run, key=lambda texts: len(texts) == 1):
-        if is_one:
-            yield list(group)
+def _fixed(template: str) -> Iterator[tuple[str, ...]]:
+    """Texts of a template of which each match has one: a run of plain signs, or the texts of a choice."""
+    plain = ""
+    for token in _TOKEN.finditer(f"{template} "):
+        if token["text"]:
+            plain += token["text"]
+        elif not token["mark"]:
+            yield from [(plain,)] if plain else []
+            yield from [tuple(token["either"].split("|"))] if token["either"] is not None else []
+            plain = ""
 
 
 def _read() -> Iterator[Row]:
