@@ -26,9 +26,8 @@ _ANY_MARK: Final = pattern(rf"\s*(?:{'|'.join(mark.pattern for mark in MARKS)})"
 _ATTRIBUTION: Final = pattern(r"\s*(?:—|–|--|~)\s*\S.{0,60}$")
 """Under a quote, the name of its source."""
 
-_REPORTS, _READING, _SAYS = compiled("reports"), compiled("reading"), compiled("says")
-_INTRODUCES, _STATES = compiled("introduces"), compiled("states")
-_HANDS_OVER, _GOES_ON = compiled("hands_over"), compiled("goes_on")
+_REPORTS, _READING = compiled("reports"), compiled("reading")
+_INTRODUCES, _STATES, _HANDS_OVER = compiled("introduces"), compiled("states"), compiled("hands_over")
 
 _SENTENCE: Final = pattern(r"(?<=[.!?])[\"'”’)]*\s+|(?<=\s)[—–-]{1,2}\s+|(?<=\ufdd0)\s+(?=[^\W\d_])")
 _WORD: Final = pattern(r"\w+")
@@ -51,10 +50,7 @@ class Parts(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Lines that are not the writer's own, up to the end of the message or paragraph, or a closing mark.
-
-    Of `prose` only the first paragraph is a quote for certain.
-    """
+    """Lines that are not the writer's own, up to the end of the message or paragraph, or a closing mark."""
 
     part: Part
     end: str
@@ -77,7 +73,7 @@ def parts_of(text: str, *, is_typed: bool = True) -> Parts:
             block = _after_paragraph(block)
             continue
         opened = _opened(line, is_typed=is_typed) if block is None or block.part == "reported" else None
-        if is_handed_over and opened is None and not _GOES_ON.match(line):
+        if is_handed_over and opened is None:
             opened = _Block("reported", "message")
         is_handed_over = False
         if block := opened or block:
@@ -86,16 +82,19 @@ def parts_of(text: str, *, is_typed: bool = True) -> Parts:
             parts[block.part].append(line)
             block = None if _is_closed(block, line, is_first=opened is not None) else block
             continue
-        own, part, other, end = _prose(line, is_typed=is_typed)
+        own, other, goes_on = _prose(line, is_typed=is_typed)
+        is_handed = bool(is_typed and goes_on and _HANDS_OVER.search(own))
+        part: Part = "quoted" if is_handed or _reports(f"{own}{other}") else "reported"
         parts["own"].append(own)
         parts[part].append(other)
-        block = _Block(part, end) if end else None
+        end = "message" if is_handed else "prose" if is_typed else "paragraph"
+        block = _Block(part, end) if goes_on else None
         is_handed_over = is_typed and block is None and _hands_over(_SENTENCE.split(line.strip())[-1])
     return Parts(*("\n".join(filter(str.strip, lines)) for lines in parts.values()))
 
 
 def _after_paragraph(block: _Block | None) -> _Block | None:
-    """The rest of a block after an empty line."""
+    """The rest of a block after an empty line: of prose only the first paragraph is a quote for certain."""
     if block is None or block.end == "paragraph":
         return None
     return _Block("reported", "message") if block.end == "prose" else block
@@ -120,35 +119,29 @@ def _is_closed(block: _Block, line: str, *, is_first: bool) -> bool:
     return block.end in line.lower()[begin:] and not block.end.isalpha()
 
 
-def _prose(line: str, *, is_typed: bool) -> tuple[str, Part, str, str]:
-    """The own part of a line of prose, the other part with its kind, and how far that goes on after the line."""
-    own, other, begin, end = list[str](), list[str](), 0, ""
+def _prose(line: str, *, is_typed: bool) -> tuple[str, str, bool]:
+    """The own and the other part of a line of prose, and whether the other goes on after the line."""
+    own, other, begin = list[str](), list[str](), 0
     for stop in [*(match.end() for match in _SENTENCE.finditer(line)), len(line)]:
         sentence = line[begin:stop]
         colon = _COLON.search(sentence)
         is_intro = colon is not None and _is_introduction(sentence[: colon.start()], is_typed=is_typed)
         is_report = _reports(sentence)
-        told = None  # where a text of somebody else begins that goes on to the end of the line
+        told = None  # where a text of somebody else begins that goes on after the line
         if _CUT in sentence and (is_intro or is_report):
             other.append(sentence)  # the quote itself is cut out already: the writer goes on after it
         elif colon is not None and is_intro:
             told = begin + colon.end()
-            is_handed = is_typed and _HANDS_OVER.search(sentence[: colon.end()])
-            end = "message" if is_handed else "prose" if is_typed else "paragraph"
         elif is_report and is_typed:
-            told, end = begin, "prose"
-        elif is_typed and line[stop:].strip() and _hands_over(sentence) and not _GOES_ON.match(line[stop:]):
-            told, end = stop, "prose"
+            told = begin
+        elif is_typed and line[stop:].strip() and _hands_over(sentence):
+            told = stop
         else:  # a program reports what it read all the time, and goes on in its own words
             (other if is_report or _READING.search(sentence) else own).append(sentence)
         if told is not None:
-            own.append(line[begin:told])
-            other.append(line[told:])
-            break
+            return _plain([*own, line[begin:told]]), _plain([*other, line[told:]]), True
         begin = stop
-    is_quote = any(map(str.strip, other)) or bool(end)
-    part: Part = "quoted" if is_quote and _is_plain_quote(line, is_typed=is_typed) else "reported"
-    return _plain(own), part, _plain(other), end
+    return _plain(own), _plain(other), False
 
 
 def _is_introduction(clause: str, *, is_typed: bool) -> bool:
@@ -158,24 +151,9 @@ def _is_introduction(clause: str, *, is_typed: bool) -> bool:
     return is_typed and bool(_INTRODUCES.search(clause)) and not _STATES.search(clause)
 
 
-def _is_plain_quote(line: str, *, is_typed: bool) -> bool:
-    """Return whether a line names a text, a tool or an assistant that says what it tells, or hands such a text over."""
-    colon = _COLON.search(line)
-    clause = line[: colon.end()] if colon else ""
-    return bool(
-        (_is_reporting(line) and _SAYS.search(line))
-        or _reports(clause)
-        or (is_typed and _HANDS_OVER.search(clause))
-    )
-
-
 def _reports(text: str) -> bool:
     """Return whether a document, a tool or an assistant is said to say something."""
-    return _is_reporting(text) and _REPORTS.search(text) is not None
-
-
-def _is_reporting(text: str) -> bool:
-    return not REPORTING.isdisjoint(_WORD.findall(text.lower()))
+    return not REPORTING.isdisjoint(_WORD.findall(text.lower())) and _REPORTS.search(text) is not None
 
 
 def _hands_over(sentence: str) -> bool:

@@ -43,7 +43,7 @@ REPORTING: Final = frozenset(
     {one for word in _SPEECH for one in (word.replace("?", ""), re.sub(r".\?", "", word))}
     | {*_TABLE["reporting"].split()}
 )
-"""Words of which each match of `reports` and `says` has one: those take long."""
+"""Words of which each match of `reports` has one: those take long."""
 
 MARKS: Final = tuple(Mark(*row) for row in _TABLE["marks"])
 SENTENCES: Final[dict[str, list[tuple[str, str]]]] = {

@@ -17,7 +17,7 @@ from slowwave.home.workspace import Workspace, apply_pending, open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.memory import Memory
 from slowwave.models.embed.choice import open_embedder
-from slowwave.settings.tree import GONE, Settings, load_settings
+from slowwave.settings.tree import load_settings
 from slowwave.store import Store, create_store, open_store
 from slowwave.whole_file import write_whole
 from tasks.nightly.night import open_night
@@ -262,42 +262,19 @@ def test_core_memory_is_replaced_whole(folder: Path):
     assert [path.name for path in folder.glob("*MEMORY*")] == ["MEMORY.md"]
 
 
-# settings of before
+# names of settings
 
 
-@pytest.mark.parametrize("spelled", ["file", "SLOWWAVE_SEARCH__FUSION", "SLOWWAVE_SEARCH"])
-def test_settings_that_are_gone_are_ignored_with_one_warning(
-    tmp_path: Path, spelled: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
-    monkeypatch.setenv("SLOWWAVE_TOPICS__GROUP_WORDS", "20")  # nothing of its group is left
-    if spelled == "file":
-        text = '[search]\nfusion = "ranks"\nlimit = 7\n[record]\nfold_seconds = 1\n'
-        (tmp_path / "slowwave.toml").write_text(text, encoding="utf-8")
-    elif spelled == "SLOWWAVE_SEARCH":
-        monkeypatch.setenv(spelled, '{"fusion": "ranks", "limit": 7}')
-    else:
-        monkeypatch.setenv(spelled, "ranks")
-        monkeypatch.setenv("SLOWWAVE_SEARCH__LIMIT", "7")
-    assert load_settings(tmp_path).search.limit == 7
-    (record,) = caplog.records
-    named = {"search.fusion", "topics.group_words", *(["record.fold_seconds"] if spelled == "file" else [])}
-    assert set(record.getMessage().partition(": ")[2].split(", ")) == named
-
-
-def test_no_setting_of_today_is_called_gone():
-    groups = {name: Settings.model_fields[name].annotation for name in GONE if name in Settings.model_fields}
-    assert not [
-        f"{name}.{field}"
-        for name, group in groups.items()
-        for field in GONE[name].split()
-        if field in group.model_fields
-    ]
-
-
-@pytest.mark.parametrize("name", ["SLOWWAVE_SERCH__LIMIT", "SLOWWAVE_TOPICS__GROUP_WORD"])
-def test_a_name_that_never_was_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("name", ["SLOWWAVE_SERCH__LIMIT", "SLOWWAVE_LIMIT"])
+def test_a_name_that_is_no_setting_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(name, "7")
     with pytest.raises(ConfigError, match=name):
+        load_settings(tmp_path)
+
+
+def test_a_name_in_the_file_that_is_no_setting_is_refused_with_its_place(tmp_path: Path):
+    (tmp_path / "slowwave.toml").write_text('[search]\nfusion = "ranks"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"search\.fusion.*slowwave\.toml"):
         load_settings(tmp_path)
 
 

@@ -42,7 +42,7 @@ def mean_of(text: str) -> np.ndarray:
 
 
 def test_a_text_is_the_mean_of_its_tokens_whatever_else_is_in_the_batch(folder):
-    texts = ["kiln", "the kiln is hot the kiln is hot", "zebra has stripes"]
+    texts = ["kiln", "the kiln is hot the kiln is hot", "zebra has stripes"] * (onnx.TEXTS_A_CALL // 2)
     made = opened(folder).embed_documents(texts)
     assert made.vectors.dtype == np.float32
     np.testing.assert_allclose(made.vectors, [mean_of(text) for text in texts], atol=1e-5)
@@ -156,10 +156,3 @@ def test_what_is_missing_is_asked_for(folder, monkeypatch):
     monkeypatch.setattr(onnx, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"pip install 'slowwave\[onnx\]'"):
         open_embedder(EmbeddingSettings(folder=folder))
-
-
-@pytest.mark.parametrize("lengths", [[], [3], [600], [600, 700], [5] * 300, [*range(1, 200)], [300, 300, 20]])
-def test_texts_are_run_in_parts_of_bounded_size_and_none_is_left_out(lengths):
-    cut = [lengths[part] for part in onnx.parts(lengths)]
-    assert [length for part in cut for length in part] == lengths
-    assert all(len(part) < 2 or len(part) * max(part) <= onnx.PART_TOKENS for part in cut)

@@ -8,7 +8,7 @@ first text loads tokenizer and network, once per process.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
@@ -40,8 +40,8 @@ SUPPORTED = {"Transformer", "Pooling", "Normalize"}
 THREADS = 4
 """Upper limit of threads for one text or batch: a night shares the machine with other work."""
 
-PART_TOKENS = 512
-"""Tokens per call of the network, padding included: calls of 64 texts took 1.5 times the CPU of calls of 8."""
+TEXTS_A_CALL = 8
+"""Texts a call of the network: calls of 64 took 1.5 times the CPU, since all are padded to the longest."""
 
 _loading = Lock()
 
@@ -78,7 +78,6 @@ class OnnxModel:
     digest: str
     pooling: str
     max_tokens: int
-    pad_id: int
 
     def cut_at(self, text: str, max_tokens: int) -> int:
         """Character position where a text exceeds `max_tokens` or the model's limit; its length if it does not."""
@@ -94,29 +93,32 @@ class OnnxModel:
         Raises:
             ConfigError: model or tokenizer cannot be read, or they do not belong together.
         """
-        tokenizer, session = self._loaded
-        tokens = [entry.ids for entry in tokenizer.encode_batch(texts)]
         try:
-            return np.vstack([self._run(session, tokens[part]) for part in parts(list(map(len, tokens)))])
+            calls = [texts[at : at + TEXTS_A_CALL] for at in range(0, len(texts), TEXTS_A_CALL)]
+            return np.vstack([self._pooled(*self._states(call)) for call in calls])
         except Exception as error:  # onnxruntime's errors have no common base class
             raise _unusable(self.folder, "does not run", error) from error
 
-    def _run(self, session: Any, tokens: Sequence[Sequence[int]]) -> Vectors:
-        shape = (len(tokens), max(1, *map(len, tokens)))
-        ids, mask = np.full(shape, self.pad_id, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        for row, entry in enumerate(tokens):
-            ids[row, : len(entry)], mask[row, : len(entry)] = entry, 1
-        known = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros(shape, dtype=np.int64)}
+    def _states(self, texts: Sequence[str]) -> tuple[Vectors, Vectors]:
+        """What the network makes of each text, or of each of its tokens, and the mask of tokens that are no padding."""
+        tokenizer, session = self._loaded
+        entries = tokenizer.encode_batch(texts)
+        ids, mask = (
+            np.array([getattr(entry, name) for entry in entries], dtype=np.int64)
+            for name in ("ids", "attention_mask")
+        )
+        known = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         outputs = [output.name for output in session.get_outputs()]
         name = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]
         (made,) = session.run([name], {given.name: known[given.name] for given in session.get_inputs()})
-        states = np.asarray(made, dtype=np.float32)
+        return np.asarray(made, dtype=np.float32), mask.astype(np.float32)
+
+    def _pooled(self, states: Vectors, mask: Vectors) -> Vectors:
         if states.ndim == 2:  # noqa: PLR2004 - already pooled by the network: one row per text
             return states
         if self.pooling == "cls":
             return states[:, 0]
-        count = mask.sum(axis=1, keepdims=True, dtype=np.float32).clip(1)
-        means: Vectors = (states * mask[:, :, None]).sum(axis=1, dtype=np.float32) / count
+        means: Vectors = (states * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True).clip(1)
         return means
 
     @property
@@ -143,20 +145,10 @@ class OnnxModel:
             )
         except Exception as error:  # tokenizers raises plain Exception as well
             raise _unusable(self.folder, "cannot be read", error) from error
-        tokenizer.no_padding()  # tokenizer.json may pad to a fixed length and truncate below the model's limit
+        # tokenizer.json may pad to a fixed length and truncate below the model's limit
+        tokenizer.enable_padding()
         tokenizer.enable_truncation(self.max_tokens)
         return tokenizer, session
-
-
-def parts(lengths: Sequence[int]) -> Iterator[slice]:
-    """Split texts into calls of at most `PART_TOKENS` tokens after padding, or of a single longer text."""
-    start = longest = 0
-    for at, length in enumerate(lengths):
-        longest = max(longest, length)
-        if at > start and longest * (at + 1 - start) > PART_TOKENS:
-            yield slice(start, at)
-            start, longest = at, length
-    yield slice(start, len(lengths))
 
 
 def _files(folder: Path) -> tuple[tuple[Path, int, int], ...]:
@@ -195,7 +187,6 @@ def _described(folder: Path, network: Path, paths: dict[str, Path]) -> OnnxModel
     use = {
         "pooling": _pooling(pooling),
         "max_tokens": min(found[name][key] for name, key in LENGTHS.items() if found.get(name, {}).get(key)),
-        "pad_id": config.get("pad_token_id") or 0,
     }
     digest = hashlib.blake2b(json.dumps(use).encode())
     for name in sorted(paths.keys() - described):
