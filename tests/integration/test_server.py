@@ -168,7 +168,7 @@ def test_what_is_no_json_is_refused(served: httpx.Client):
         ),
         ("/v1/consolidate", {"dry_run": "false"}, "body.dry_run: give true or false"),
         ("/v1/erase", {"text": "cellar", "dry_run": "true"}, "body.dry_run: give true or false"),
-        ("/v1/cells/x/confirm", {}, "path.cell_id: an id has 6 to 64 letters, digits, _ or -: give one"),
+        ("/v1/cells/x/confirm", {}, "path.cell_id: an id has letters, digits, _ or - alone: give one"),
         (
             "/v1/contradictions/c12345678/resolve",
             {"resolution": "merged"},
