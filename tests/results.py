@@ -26,8 +26,6 @@ from slowwave.schemas.results import (
     QuarantinedChunk,
     Rank,
     Recorded,
-    Remembered,
-    Resolved,
     SearchResult,
     Stats,
     Status,
@@ -143,15 +141,16 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
         title="Kiln", events=[EVENT, cell(whose="the whose")], notes=["one note"]
     ),
     "contradictions": [DISPUTE],
-    "remembered": Remembered(cell_id=IDS["cell_id"], is_searchable=True, notes=("one secret was redacted",)),
-    "corrected": made(
-        Done, content="It is green.", replaced=[IDS["other_id"]], changed={"cell.superseded": 1}, reason="wrong",
+    "remembered": Done(cell_id=IDS["cell_id"], notes=["one secret was redacted"]),
+    "corrected": Done(
+        cell_id=IDS["cell_id"], content="It is green.", replaced=[IDS["other_id"]], changed={"cell.superseded": 1},
+        reason="wrong",
         left_out=["It is new."], notes=[f"contradiction {IDS['other_id']} is for a person to end"],
     ),
-    "confirmed": made(Done, content="It is green.", changed={"cell.protected": 1}),
-    "forgotten": made(Done, content="It is green.", changed={"cell.deleted": 1}),
-    "resolved": Resolved(
-        contradiction_id=IDS["cell_id"], resolution="a_wins", winner_id=IDS["turn_id"], superseded=[IDS["other_id"]]
+    "confirmed": Done(cell_id=IDS["cell_id"], content="It is green.", changed={"cell.protected": 1}),
+    "forgotten": Done(cell_id=IDS["cell_id"], content="It is green.", changed={"cell.deleted": 1}),
+    "resolved": Done(
+        contradiction_id=IDS["cell_id"], resolution="a_wins", cell_id=IDS["turn_id"], replaced=[IDS["other_id"]]
     ),
     "erase-shown": Erased(dry_run=True, turn_ids=["a"], cell_ids=["b"], shown=["The code"], revived=["It is blue."]),
     "erased": Erased(turn_ids=["a"], cell_ids=["b"], rewritten={"segments": 1}, searched_texts=2, short_texts=1),

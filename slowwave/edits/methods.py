@@ -18,10 +18,10 @@ from slowwave.schemas.requests import (
     RememberRequest,
     ResolveRequest,
 )
-from slowwave.schemas.results import Dispute, Done, Erased, Remembered, Resolved
+from slowwave.schemas.results import Dispute, Done, Erased
 from slowwave.schemas.search import When
 
-Answer = TypeVar("Answer", Done, Resolved, Erased, StageReport)
+Answer = TypeVar("Answer", Done, Erased, StageReport)
 
 
 class Edits:
@@ -45,7 +45,7 @@ class Edits:
         project: str | None = None,
         new_project: bool = False,
         now: datetime | None = None,
-    ) -> Remembered:
+    ) -> Done:
         """Record a statement (`RememberRequest`) of the moment `now`, and redact secrets in it.
 
         It is a person's word unless `origin` says otherwise; what a person had deleted is remembered again. The same
@@ -131,13 +131,13 @@ class Edits:
         text: str = "",
         note: str = "",
         now: datetime | None = None,
-    ) -> Resolved:
+    ) -> Done:
         """End a contradiction for good, as a person decides (`ResolveRequest`). Raises as `correct`."""
         return self._seen(
             resolve.resolve(self._reader, request_of(ResolveRequest, locals()), now=moment_of(now))
         )
 
-    def unresolve(self, contradiction_id: str, *, now: datetime | None = None) -> Resolved:
+    def unresolve(self, contradiction_id: str, *, now: datetime | None = None) -> Done:
         """Take a resolution back: both memories stand as before, open again. Raises as `correct`."""
         return self._seen(resolve.undo(self._reader, contradiction_id, now=moment_of(now)))
 

@@ -17,7 +17,7 @@ from slowwave.recording.folding import Folding, fold_committed, show_committed
 from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RememberRequest
-from slowwave.schemas.results import Remembered
+from slowwave.schemas.results import Done
 from slowwave.schemas.tables import REMEMBERED
 from slowwave.store import Store, col, lit, owned_in
 
@@ -41,7 +41,7 @@ class Stated:
         return [*redacted, *(["this had been deleted, and is remembered again"] if lifted else [])]
 
 
-def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now: datetime) -> Remembered:
+def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now: datetime) -> Done:
     """Record a person's statement, as `Memory.remember` says."""
     said = read_statement(
         request.text,
@@ -62,7 +62,7 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
     )
     if not stated.plan:
         note = "this was remembered today already; nothing was added"
-        return Remembered(cell_id=stated.cell_id, is_searchable=True, notes=(note,))
+        return Done(cell_id=stated.cell_id, notes=[note])
     keep_fresh(home, now=now)
     segment = home.journal.commit(encode_plan(stated.plan), now=now)
     assert segment is not None  # a statement is two events
@@ -78,8 +78,8 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
             is_found, no_vector = show_committed(reader)
             waits = no_vector if is_found else waits
             reader.wait_for(segment.segment_id)
-    notes = (*stated.notes(said), *([waits] if waits else []))
-    return Remembered(cell_id=stated.cell_id, is_searchable=is_found, notes=notes)
+    notes = [*stated.notes(said), *([waits] if waits else [])]
+    return Done(cell_id=stated.cell_id, is_searchable=is_found, notes=notes)
 
 
 def state(

@@ -27,7 +27,7 @@ from slowwave.recall.reader import Reader
 from slowwave.recall.results import CELL, cell_of
 from slowwave.schemas.moments import first_of, latest_of
 from slowwave.schemas.requests import CorrectRequest, ResolveRequest
-from slowwave.schemas.results import Cell, Dispute, Resolved, columns_of
+from slowwave.schemas.results import Cell, Dispute, Done, columns_of
 from slowwave.store import Row, Store, owned_by
 from slowwave.trust.origins import is_passage
 
@@ -52,7 +52,7 @@ def disputes(reader: Reader, *, has_resolved: bool = False) -> list[Dispute]:
     return [*waiting, *(one for one in found if not _waits(one))] if has_resolved else waiting
 
 
-def resolve(reader: Reader, request: ResolveRequest, *, now: datetime) -> Resolved:
+def resolve(reader: Reader, request: ResolveRequest, *, now: datetime) -> Done:
     """Settle a contradiction, as `Memory.resolve` says."""
     resolution, note = request.resolution, read_note(request.note)
     with edit_session(reader.home, now=now, reader=reader) as work:
@@ -60,7 +60,7 @@ def resolve(reader: Reader, request: ResolveRequest, *, now: datetime) -> Resolv
         named = row["contradiction_id"]
         if row["status"] == "resolved" and row["resolution"] == resolution != "merged":
             note = "this was resolved so already; nothing was changed"
-            return Resolved(contradiction_id=named, resolution=resolution, notes=[note])
+            return Done(contradiction_id=named, resolution=resolution, notes=[note])
         if row["status"] == "resolved":
             raise InputError(
                 f"contradiction {named} is resolved already ({row['resolution']}); "
@@ -80,17 +80,17 @@ def resolve(reader: Reader, request: ResolveRequest, *, now: datetime) -> Resolv
             "winner_id": winner_id,
         }
         changed, notes = commit_edit(work, _with_settled(plan, settled))
-        return Resolved(
+        return Done(
             contradiction_id=named,
             resolution=resolution,
-            winner_id=winner_id,
-            superseded=displaced(plan),
+            cell_id=winner_id or "",
+            replaced=displaced(plan),
             changed=changed,
             notes=notes,
         )
 
 
-def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Resolved:
+def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Done:
     """Takes a resolution back: the contradiction is open again, and both memories stand as before."""
     with edit_session(reader.home, now=now, reader=reader) as work:
         row = _row(work, contradiction_id)
@@ -106,9 +106,7 @@ def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Resolved:
             restored = losers["cell_id"].sort().to_list()
             plan = joined(plan, _standing_again(work, row, winner, losers))
         changed, notes = commit_edit(work, plan)
-        return Resolved(
-            contradiction_id=named, resolution=None, restored=restored, changed=changed, notes=notes
-        )
+        return Done(contradiction_id=named, restored=restored, changed=changed, notes=notes)
 
 
 def _decided(

@@ -113,75 +113,56 @@ def request_of(model: type[Model], given: dict[str, Any]) -> Model:
     return possible(model, fields)
 
 
-def bounds(model: type[BaseModel], field: str) -> tuple[float | None, float | None]:
-    """The least and the greatest value of a numeric field; None where it has no such bound."""
-    rules = model.model_fields[field].metadata
-    low = next((rule.ge for rule in rules if hasattr(rule, "ge")), None)
-    high = next((rule.le for rule in rules if hasattr(rule, "le")), None)
-    return low, high
-
-
-_WORDS = (
-    (r"Value error, ", ""),
-    (r"Input should be less than or equal to (\S+)", r"choose at most \1"),
-    (r"Input should be greater than or equal to (\S+)", r"choose at least \1"),
-    (r"Input should be a valid (?:number|integer).*", "give a number"),
-    (r"Input should be a valid boolean.*", "give true or false"),
-    (r"(?:Tuple|List) should have at least (\d+) items?.*", r"give at least \1"),
-    (r"(?:Tuple|List) should have at most (\d+) items?.*", r"give at most \1"),
-    (r"String should have at (least|most) (\d+) characters?", r"give at \1 \2 characters"),
-    (r"Input should be a valid dictionary.*", "give an object"),
-    (
-        r"String should match pattern '\^\[0-9A-Za-z_-\]\{(\d+),(\d+)\}\$'",
-        r"an id has \1 to \2 letters, digits, _ or -: give one",
+_SAID = {
+    "missing": "it is missing: give it",
+    "extra_forbidden": "there is no such field",
+    "literal_error": "choose one of {expected}",
+    "less_than_equal": "choose at most {le}",
+    "greater_than_equal": "choose at least {ge}",
+    "string_too_short": "give at least {min_length} characters",
+    "string_too_long": "give at most {max_length} characters",
+    "too_short": "give at least {min_length}",
+    "too_long": "{actual_length} are too many: give at most {max_length}",
+    "string_pattern_mismatch": "an id has letters, digits, _ or - alone: give one",
+    "string_type": "give a text",
+    "tuple_type": "give a list",
+    "list_type": "give a list",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "give true or false"),
+    **dict.fromkeys(
+        ("int_type", "int_parsing", "int_from_float", "float_type", "float_parsing"), "give a number"
     ),
-    (r"Input should be ('.*)", r"choose one of \1"),
-    (r"Field required", "it is missing: give it"),
-)
-"""What Pydantic says of a value, and how a person says it."""
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "give an object"),
+}
+"""Errors of Pydantic's by their type, as a person says them."""
+
+_WITH_VALUE = ("literal_error", "less_than_equal", "greater_than_equal")
+"""Types of errors whose value is short, and helps to see what is wrong."""
 
 
-def plainly(message: str) -> str:
-    """A message of Pydantic's in words that know no Python; any other as it is."""
-    for pattern, words in _WORDS:
-        message = re.sub(rf"^{pattern}", words, message)
-    return message
+_UNION = ("datetime", "str")
+"""Members of the one union in our requests; Pydantic adds them to the path of a field."""
+
+
+def plainly(error: Mapping[str, Any]) -> str:
+    """What is wrong with a field, in words that know no Python; an error of a rare type in Pydantic's words."""
+    if error["type"] not in _SAID:
+        return str(error["msg"]).removeprefix("Value error, ")
+    return _SAID[error["type"]].format(**error.get("ctx", {}))
 
 
 def sentence_of(model: type[BaseModel], error: ValidationError) -> str:
     """The first error as one line that says what to do; a long text is never repeated in it."""
     first = error.errors(include_url=False)[0]
-    if not first["loc"]:
-        return plainly(first["msg"])
-    field, value, rule = _place(first["loc"]), first["input"], first.get("ctx", {})
-    match first["type"]:
-        case "missing":
-            return f"{field} is missing: give it"
-        case "string_too_long":
-            place = f"an entry of {field}" if len(first["loc"]) == 2 else field  # noqa: PLR2004
-            most = rule["max_length"]
-            return f"{place} has {len(value)} characters, at most {most} are possible: say it shorter"
-        case "too_long":
-            return f"{rule['actual_length']} {field} are too many: name at most {rule['max_length']}"
-        case "literal_error":
-            known = rule["expected"].replace("'", "").replace(" or ", ", ")
-            return f"{field} {str(value)[:40]!r} is not possible: choose one of {known}"
-        case "extra_forbidden" if len(first["loc"]) > 1:
-            return f"{field} is not possible: there is no such field"
-        case "greater_than_equal" | "less_than_equal":
-            low, high = bounds(model, field)
-            return f"{field} {value} is not possible: choose {low} " + (f"to {high}" if high else "or more")
-        case "string_type":
-            return f"{field} is not possible: give a text"
-        case "tuple_type":
-            return f"{field} is not possible: give a list"
-        case "extra_forbidden":
-            return f"{field} is not possible: choose of {', '.join(model.model_fields)}"
-    return f"{field} is not possible: {plainly(first['msg'])}"
+    said, place = plainly(first), first["loc"]
+    if not place:
+        return said
+    if first["type"] == "extra_forbidden" and len(place) == 1:
+        said = f"choose of {', '.join(model.model_fields)}"
+    value = f" {first['input']!r:.40}" if first["type"] in _WITH_VALUE else ""
+    return f"{named(place)}{value} is not possible: {said}"
 
 
-def _place(place: tuple[int | str, ...]) -> str:
+def named(place: Iterable[int | str]) -> str:
     """The name of a field; of one within an entry of a list with the entry, such as `turns[0].role`."""
-    if len(place) <= 2:  # noqa: PLR2004 - an entry by itself is told by its list
-        return str(place[0])
-    return f"{place[0]}[{place[1]}].{'.'.join(map(str, place[2:]))}"
+    parts = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in place if one not in _UNION)
+    return "".join(parts).removeprefix(".")

@@ -337,18 +337,6 @@ class Timeline(Frozen):
 # Edits
 
 
-class Remembered(Frozen):
-    """The result of a `remember`, which is in the journal and survives a kill.
-
-    `is_searchable` is False where tables are too large for memory and someone else writes the store: it is found soon
-    after that ended. `notes` say what has to wait, and how many secrets were redacted.
-    """
-
-    cell_id: str
-    is_searchable: bool
-    notes: tuple[str, ...] = ()
-
-
 class Recorded(Frozen):
     """Messages that were recorded: they are in the journal and survive a kill.
 
@@ -368,11 +356,18 @@ class Recorded(Frozen):
 
 
 class Done(Frozen):
-    """The result of an edit, which is in the journal and in the store. `changed` counts events by kind."""
+    """The result of an edit, which is in the journal and survives a kill. `changed` counts events by kind."""
 
-    cell_id: str = Field(description="The memory that stands now, or the one that went.")
-    content: str = Field(description="Its text.")
+    cell_id: str = Field(
+        default="", description="The memory that stands now, or the one that went; empty where two stand."
+    )
+    content: str = Field(default="", description="The text of a memory that was there before.")
+    contradiction_id: str = Field(default="", description="The contradiction that was decided.")
+    resolution: Resolution | None = Field(
+        default=None, description="Its decision; null where that was taken back."
+    )
     replaced: list[str] = Field(default_factory=list, description="Memories that it took the place of.")
+    restored: list[str] = Field(default_factory=list, description="Memories that stand again.")
     changed: dict[str, int] = Field(default_factory=dict)
     rest: list[str] = Field(
         default_factory=list, description="Memories of what else a passage said, which stays."
@@ -382,19 +377,15 @@ class Done(Frozen):
     )
     reason: CorrectionReason | None = Field(default=None, description="How a correction was taken.")
     since: datetime | None = Field(default=None, description="The day of a change.")
-    notes: list[str] = Field(default_factory=list)
-
-
-class Resolved(Frozen):
-    """The changes of a resolution, or of taking it back."""
-
-    contradiction_id: str
-    resolution: Resolution | None = Field(description="Null after it was taken back.")
-    winner_id: str | None = None
-    superseded: list[str] = Field(default_factory=list)
-    restored: list[str] = Field(default_factory=list)
-    changed: dict[str, int] = Field(default_factory=dict)
-    notes: list[str] = Field(default_factory=list)
+    is_searchable: bool = Field(
+        default=True,
+        description="False while someone else writes the store: it is found soon after that ended; a server finds it "
+        "at once all the same.",
+    )
+    notes: list[str] = Field(
+        default_factory=list,
+        description="What has to wait, what was assumed, and secrets that were redacted.",
+    )
 
 
 class Erased(Frozen):

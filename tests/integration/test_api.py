@@ -112,7 +112,7 @@ def test_a_contradiction_is_resolved_and_taken_back(tmp_path: Path):
         page = get(client, "/v1/contradictions")
         assert [one["contradiction_id"] for one in page["entries"]] == ["d11111"]  # type: ignore[attr-defined]
         done = post(client, "/v1/contradictions/d11111/resolve", resolution="b_wins", note="We moved")
-        assert done["superseded"] == ["aaaaaa1"]
+        assert done["replaced"] == ["aaaaaa1"]
         assert post(client, "/v1/contradictions/d11111/resolve", resolution="b_wins")["changed"] == {}
         other = client.post("/v1/contradictions/d11111/resolve", json={"resolution": "a_wins"})
         assert other.status_code == 422

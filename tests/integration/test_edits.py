@@ -273,7 +273,7 @@ def test_contradictions_show_both_sides_and_a_resolution_supersedes_the_loser(me
     assert (dispute.a.content, dispute.b.content) == ("Staging listens on 5432.", "Staging listens on 6432.")
     before = tables(folder)
     done = memory.resolve("d11111", "a_wins", note="I looked", now=NOW + DAY)
-    assert (done.winner_id, done.superseded) == ("aaaaaa1", ["bbbbbb1"])
+    assert (done.cell_id, done.replaced) == ("aaaaaa1", ["bbbbbb1"])
     assert found(memory, "staging") == ["Staging listens on 5432."]
     (settled,) = memory.contradictions(has_resolved=True)
     assert (settled.resolution, settled.resolution_note, settled.note) == (
@@ -294,7 +294,7 @@ def test_merged_writes_what_holds_of_both_and_undo_brings_both_back(memory, fold
     two_ports(folder)
     done = memory.resolve("d11111", "merged", text="Staging listens on 5432 and 6432.", now=NOW + DAY)
     assert found(memory, "staging") == ["Staging listens on 5432 and 6432."]
-    assert sorted(done.superseded) == ["aaaaaa1", "bbbbbb1"]
+    assert sorted(done.replaced) == ["aaaaaa1", "bbbbbb1"]
     memory.unresolve("d11111", now=NOW + 2 * DAY)
     assert sorted(found(memory, "staging")) == ["Staging listens on 5432.", "Staging listens on 6432."]
     assert_rebuilds(folder)

@@ -348,7 +348,7 @@ def test_a_rebuild_gives_the_same_turns(memory: Memory, home: Path):
         ([{"role": "user", "text": "x"}], "session_id"),
         ([message(0, role="robot")], "role"),
         ([message(0, text="x" * 1_000_001)], "characters"),
-        ([message(0)] * 1_001, "1001 turns are too many"),
+        ([message(0)] * 1_001, "1001 are too many"),
         ([message(0, session_id="")], "session_id"),
         ([message(0, id="x" * 201)], "characters"),
         ([message(0, time="yesterday")], "turns[0].time"),

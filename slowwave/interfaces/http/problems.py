@@ -11,16 +11,13 @@ from starlette.types import Scope
 
 from slowwave import errors
 from slowwave.interfaces.client import EXIT
-from slowwave.schemas.refusals import plainly
+from slowwave.schemas.refusals import named, plainly
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
 
 SHOWN_FIELDS = 20
 """Fields that a problem lists: a batch of turns may have thousands of impossible ones."""
-
-UNION_MEMBERS = ("datetime", "str")
-"""Members of the one union in our requests; Pydantic adds them to the path of a field."""
 
 KINDS: tuple[tuple[type[errors.SlowwaveError], int, str, str], ...] = (
     (errors.InputError, 422, "input", "The input is not usable"),
@@ -155,12 +152,7 @@ def _innermost(found: Any) -> list[dict[str, Any]]:
 
 def _field(error: dict[str, Any]) -> FieldProblem:
     """One field's problem in plain words."""
-    said = plainly(str(error["msg"]))
-    if error["type"] == "extra_forbidden":
-        said = "there is no such field"
-    elif error["type"] == "missing" and error["loc"] == ("body",):
+    said = plainly(error)
+    if error["type"] == "missing" and error["loc"] == ("body",):
         said = "it is missing: send a JSON object, {} if you give no field"
-    names = [
-        f"[{one}]" if isinstance(one, int) else f".{one}" for one in error["loc"] if one not in UNION_MEMBERS
-    ]
-    return FieldProblem(field="".join(names).removeprefix("."), problem=said)
+    return FieldProblem(field=named(error["loc"]), problem=said)

@@ -125,7 +125,7 @@ class Server(MCPServer[Calls]):
             if isinstance(error.__cause__, ValidationError):
                 first = error.__cause__.errors(include_url=False, include_input=False)[0]
                 field = ".".join(map(str, first["loc"]))
-                raise ToolError(f"{field} is not possible: {plainly(first['msg'])}") from None
+                raise ToolError(f"{field} is not possible: {plainly(first)}") from None
             if "Resolver " in str(error):  # the client's answer is none: the SDK names its own parts
                 raise ToolError(NOT_AGREED) from None
             raise

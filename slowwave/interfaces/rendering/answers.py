@@ -44,8 +44,6 @@ from slowwave.schemas.results import (
     Erased,
     Rank,
     Recorded,
-    Remembered,
-    Resolved,
     SearchResult,
     Timeline,
     Topic,
@@ -339,13 +337,12 @@ def _side(name: str, side: Cell | None) -> list[Line]:
 # Edits
 
 
-def _remembered(found: Remembered, view: View) -> list[Block]:
-    """The id by which it can be corrected and cited."""
-    return [Opening(f"Remembered as {short(found.cell_id)}."), *notes(found.notes)]
-
-
 def _done(found: Done, view: View) -> list[Block]:
     """The memory that was edited, what it replaced and what changed."""
+    if found.contradiction_id:
+        return [Opening(_decided(found)), *notes(found.notes)]
+    if not found.content:
+        return [Opening(f"Remembered as {short(found.cell_id)}."), *notes(found.notes)]
     replaced = f", replaces {shorts(found.replaced)}" if found.replaced else ""
     left = [line(f"no longer shown: {clipped(one)}", indent=1) for one in found.left_out]
     return [
@@ -367,14 +364,14 @@ def _deed(found: Done) -> str:
     return "Recorded" if found.changed else "Unchanged"
 
 
-def _resolved(found: Resolved, view: View) -> list[Block]:
-    """The end of a contradiction."""
-    first = f"Contradiction {short(found.contradiction_id)} is "
-    parts = [first + (f"resolved, {found.resolution}." if found.resolution else "open again.")]
-    parts += [f"{short(found.winner_id)} is current."] if found.winner_id else []
-    parts += [f"Superseded: {shorts(found.superseded)}."] if found.superseded else []
+def _decided(found: Done) -> str:
+    """The end of a contradiction, or that it is open again."""
+    state = f"resolved, {found.resolution}" if found.resolution else "open again"
+    parts = [f"Contradiction {short(found.contradiction_id)} is {state}."]
+    parts += [f"{short(found.cell_id)} is current."] if found.cell_id else []
+    parts += [f"Superseded: {shorts(found.replaced)}."] if found.replaced else []
     parts += [f"Restored: {shorts(found.restored)}."] if found.restored else []
-    return [Opening(" ".join(parts)), *notes(found.notes)]
+    return " ".join(parts)
 
 
 def _erased(found: Erased, view: View) -> list[Block]:
@@ -437,9 +434,7 @@ _RENDERERS: Final[dict[str, Render]] = {
     "EntityResult": _entity,
     "Timeline": _timeline,
     "CoreMemory": _core,
-    "Remembered": _remembered,
     "Done": _done,
-    "Resolved": _resolved,
     "Erased": _erased,
     "Recorded": _recorded,
     "Cited": _cited,

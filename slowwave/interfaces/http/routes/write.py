@@ -18,13 +18,13 @@ from slowwave.interfaces.http.bodies import (
 )
 from slowwave.interfaces.http.lanes import Ask, fields
 from slowwave.schemas.requests import CiteRequest, EraseRequest, RememberRequest
-from slowwave.schemas.results import Done, Erased, Remembered, Resolved
+from slowwave.schemas.results import Done, Erased
 
 router = APIRouter(prefix="/v1", tags=["write"], route_class=Rendered)
 
 
 @router.post("/remember")
-async def remember(asked: RememberRequest, ask: Ask) -> Remembered:
+async def remember(asked: RememberRequest, ask: Ask) -> Done:
     """Record a person's statement. The same text on the same day is the same memory."""
     return await ask.write(ask.memory.remember, **fields(asked))
 
@@ -60,13 +60,13 @@ async def erase(asked: EraseRequest, ask: Ask) -> Erased:
 
 
 @router.post("/contradictions/{contradiction_id}/resolve")
-async def resolve(contradiction_id: Id, asked: ResolveBody, ask: Ask) -> Resolved:
+async def resolve(contradiction_id: Id, asked: ResolveBody, ask: Ask) -> Done:
     """End a contradiction for good, as a person decides."""
     return await ask.write(ask.memory.resolve, contradiction_id, **fields(asked))
 
 
 @router.post("/contradictions/{contradiction_id}/undo")
-async def undo(contradiction_id: Id, ask: Ask) -> Resolved:
+async def undo(contradiction_id: Id, ask: Ask) -> Done:
     """Take a resolution back: the contradiction is open again."""
     return await ask.write(ask.memory.unresolve, contradiction_id)
 
