@@ -19,7 +19,7 @@ class Mode:
     """
 
     cut: float = 0.4
-    known: float = 0.66
+    known: float = 0.7
     turns: float = 0.8
     has_raw: bool = False
     fills: bool = False
