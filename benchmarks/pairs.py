@@ -168,7 +168,7 @@ def plain_cosine(workspace: Any, pairs: Sequence[Pair], *, k: int) -> pl.DataFra
     store = workspace.store
     newer = store.by_key("cells", [pair.newer["cell_id"] for pair in pairs], ["cell_id"])
     placed = newer.join(store.vectors("cells", newer["cell_id"]), on="cell_id", maintain_order="left")
-    found = store.nearest("cells", placed["vector"].to_numpy().astype(np.float32), k + 1, exact=True)
+    found = store.nearest("cells", placed["vector"].to_numpy().astype(np.float32), k + 1)
     names = dict(enumerate(placed["cell_id"]))
     near: pl.DataFrame = (
         found.select(

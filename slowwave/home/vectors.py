@@ -37,7 +37,7 @@ def nearest_of_owner(
     for asked in rows.partition_by(OWNER, maintain_order=True):
         condition = same_owner(asked) if where is None else where & same_owner(asked)
         vectors = asked["vector"].to_numpy().astype(np.float32)
-        near = store.nearest(table, vectors, k, where=condition, exact=True)
+        near = store.nearest(table, vectors, k, where=condition)
         of_query = asked.select(key).with_row_index("query_index").cast({"query_index": pl.Int64})
         named = near.rename({KEYS[table]: "target_id"})
         found.append(named.join(of_query, on="query_index", how="inner").select(list(shape)))

@@ -196,7 +196,7 @@ class Index:
         """Lay new segments over what is held, or read it anew where they are large."""
         if not segment_ids:
             return
-        size = sum(self._journal.path_of(one).stat().st_size for one in segment_ids)
+        size = self._bytes_of(segment_ids)
         if size <= FEW_BYTES:
             tables = Tables(self._stored, self.tables.held)
             tables.lay(self._folded(segment_ids), tables.held)
@@ -206,6 +206,9 @@ class Index:
         if size > FEW_BYTES:
             for table in self.tables.held:
                 self._read_beside(table)
+
+    def _bytes_of(self, segment_ids: Sequence[str]) -> int:
+        return sum(self._journal.path_of(one).stat().st_size for one in segment_ids)
 
     def _folded(self, segment_ids: Sequence[str]) -> dict[str, TableChange]:
         events = self._journal.read(segment_ids).events
@@ -241,15 +244,18 @@ class Index:
     def _read_wanted(self) -> None:
         while self._wanted:
             table, begun = self._wanted[0], time.monotonic()
-            with suppress(SlowwaveError):  # the next question meets it again, and tells
-                self._read(table)
+            with suppress(SlowwaveError, OSError):  # the next question meets it again, and tells
+                self._read(table, is_beside=True)
             ended = time.monotonic()
             with self._lock:
                 self._rests[table] = ended + REST_SHARE * (ended - begun)
                 self._wanted.remove(table)
 
-    def _read(self, table: str) -> None:
-        """Read a table from LanceDB, lay over it what that may not hold yet, and let questions have it."""
+    def _read(self, table: str, *, is_beside: bool = False) -> None:
+        """Read a table from LanceDB, lay over it what that may not hold yet, and let questions have it.
+
+        Much that a writer has not come to yet, as in an import, is laid over it beside the questions.
+        """
         if table not in TABLES or self._stored.count(table) > self._most_rows:
             with self._lock:
                 self.tables = Tables(
@@ -264,9 +270,12 @@ class Index:
         with self._lock:
             tables = Tables(self._stored, {**self.tables.held, table: indexed(base, none)})
             waiting = [one for one in self._since if one not in applied]
-            if waiting and not self._is_over:
+            is_much = not is_beside and self._bytes_of(waiting) > FEW_BYTES
+            if waiting and not self._is_over and not is_much:
                 tables.lay(self._folded(waiting), [table])
             self.tables = tables
+        if is_much:
+            self._read_beside(table)
 
     def _base(self, table: str, before: Part | None) -> tuple[Part, pl.DataFrame]:
         """The rows of a table as LanceDB holds them, and no rows, in the shape of its tail."""

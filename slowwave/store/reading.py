@@ -133,52 +133,37 @@ class StoreReader(Rows):
         Raises:
             DamageError: a part of it cannot be read.
         """
-        rows = self.stored.count(table)
-        if rows:
+        if self.stored.count(table):
             self.stored.queries.read_through(table)
-        if table in TEXT_INDEX:
-            self.matching(table, ["the"], 1)
-        if rows and table in VECTOR_TEXT:
-            self.nearest(table, np.ones((1, self.meta.dims), np.float32), 1)
+        anything = SearchQuery(table, "the", np.ones(self.meta.dims, np.float32), 1, None)
+        if table in {*TEXT_INDEX, *VECTOR_TEXT}:
+            self.stored.queries.start([self._possible(anything)]).result()
 
     def nearest(
-        self,
-        table: str,
-        vectors: NDArray[np.float32],
-        k: int,
-        *,
-        where: Expr | None = None,
-        exact: bool = False,
+        self, table: str, vectors: NDArray[np.float32], k: int, *, where: Expr | None = None
     ) -> pl.DataFrame:
-        """The k nearest rows of each query vector by cosine.
+        """The k nearest rows of each query vector by cosine, exact whatever state the vector index is in.
 
         Returns `query_index`, the table's key, `similarity` (-1..1), best first within a query, ties by key.
-        `exact` passes by the vector index: the same answer whatever state the index is in.
         """
         key = KEYS[table]
         shape = {"query_index": pl.Int64, key: pl.String, "similarity": pl.Float64}
         if len(vectors) == 0 or self.stored.count(table) == 0:
             return pl.DataFrame(schema=shape)
-        with reading(self.root, table):
-            found = self._nearest_on_disk(table, vectors, k, where=where, exact=exact)
-        if "query_index" not in found.columns:
-            found = found.with_columns(query_index=pl.lit(0))
-        scored = found.select(
-            pl.col("query_index").cast(pl.Int64), key, similarity=1.0 - pl.col("_distance").cast(pl.Float64)
-        )
-        return best_of_each(scored, "similarity", key, k)
-
-    def _nearest_on_disk(
-        self, table: str, vectors: NDArray[np.float32], k: int, *, where: Expr | None, exact: bool
-    ) -> pl.DataFrame:
-        wanted = np.ascontiguousarray(vectors, dtype=np.float32)
-        query = self.stored.table(table).search(wanted, vector_column_name="vector", query_type="vector")
-        assert isinstance(query, LanceVectorQueryBuilder)
-        query = query.distance_type("cosine")
-        query = query.bypass_vector_index() if exact else query.refine_factor(5)
         present = col("embedder_id") == lit(self.meta.embedder_id)
-        query = query.where(on_disk(present & where if where is not None else present), prefilter=True)
-        return frame_of(query.limit(k + TIE_MARGIN).select([KEYS[table], "_distance"]).to_arrow())
+        with reading(self.root, table):
+            query = self.stored.table(table).search(
+                np.ascontiguousarray(vectors, dtype=np.float32), "vector", "vector"
+            )
+            assert isinstance(query, LanceVectorQueryBuilder)
+            query = query.distance_type("cosine").bypass_vector_index()
+            query = query.where(on_disk(present & where if where is not None else present), prefilter=True)
+            found = frame_of(query.limit(k + TIE_MARGIN).select([key, "_distance"]).to_arrow())
+        index = (
+            pl.col("query_index").cast(pl.Int64) if "query_index" in found.columns else pl.lit(0, pl.Int64)
+        )
+        similarity = 1.0 - pl.col("_distance").cast(pl.Float64)
+        return best_of_each(found.select(key, query_index=index, similarity=similarity), "similarity", key, k)
 
     def matching(
         self, table: str, texts: Sequence[str], k: int, *, where: Expr | None = None

@@ -264,6 +264,16 @@ def test_what_is_too_much_for_a_question_becomes_a_new_base_beside_them(
     assert sorted(matching(reader, "ferry")) == ["a", "d"]
 
 
+def test_much_that_no_writer_came_to_before_the_first_question_is_laid_beside_the_questions(
+    place: Place, monkeypatch
+):
+    monkeypatch.setattr(index, "FEW_BYTES", 1)
+    place.say(c="of an import")
+    reader = place.reader()
+    assert list(contents(reader)) == ["a", "b"]
+    until(lambda: list(contents(reader)) == ["a", "b", "c"])
+
+
 def test_a_derivation_that_takes_the_place_of_the_memory_is_not_laid_over_it(place: Place):
     reader = place.reader()
     before = contents(reader)

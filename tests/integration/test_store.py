@@ -17,6 +17,7 @@ from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import (
     SCHEMA_VERSION,
+    SearchQuery,
     Store,
     col,
     copy_store,
@@ -230,7 +231,8 @@ def test_a_reader_sees_her_own_in_the_project_what_the_project_shares_and_what_i
     where = owned_by(ScopeSettings(user_id=user, project_id=project, project_from="setting"))
     assert set(shared_store.rows("cells", where=where)["cell_id"]) == wanted
     assert set(near(shared_store, [1, 0, 0, 0], k=50, where=where)[0]) == wanted
-    assert set(near(shared_store, [1, 0, 0, 0], k=50, where=where, exact=True)[0]) == wanted
+    (found,) = shared_store.find([SearchQuery("cells", "", np.array([1, 0, 0, 0], np.float32), 50, where)])
+    assert {one["cell_id"] for one in found} == wanted
     assert set(matching(shared_store, "kiln", k=50, where=where)[0]) == wanted
     only = where & (col("content") == lit("kiln"))
     assert set(shared_store.rows("cells", where=only)["cell_id"]) == wanted
@@ -306,12 +308,11 @@ def test_equally_near_rows_come_in_the_order_of_their_keys(store: Store):
     assert near(store, [1, 0, 0, 0]) == [["a", "b", "c"]]
 
 
-def test_every_query_gets_its_own_nearest_also_exactly(store: Store):
+def test_every_query_gets_its_own_nearest(store: Store):
     write(store, "cells", cells(a="a", b="b"))
     vectors(store, "cells", a=[1, 0, 0, 0], b=[0, 1, 0, 0])
     asked = ([0, 1, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0])
     assert near(store, *asked, k=1) == [["b"], ["a"], ["b"]]
-    assert near(store, *asked, k=1, exact=True) == [["b"], ["a"], ["b"]]
     assert near(store, [0, 1, 0, 0], where=col("cell_id") == lit("a")) == [["a"]]
 
 
@@ -327,14 +328,16 @@ def test_a_vector_index_gives_the_same_answer_as_no_index(store: Store):
     keys = [f"c{number:03}" for number in range(600)]
     write(store, "cells", table_of("cells", " ".join(keys)))
     vectors(store, "cells", **{key: one.tolist() for key, one in zip(keys, numbers, strict=True)})
-    before = near(store, *numbers[:20].tolist(), k=1)
+    asked = [SearchQuery("cells", "", one, 1, None) for one in numbers[:20]]
+    before = store.find(asked)
     report = store.optimize(vector_index_rows=256, keep_versions=timedelta(hours=1))
     assert dict(report.select("table", "rows").rows())["cells"] == 600
-    assert near(store, *numbers[:20].tolist(), k=1) == before == [[key] for key in keys[:20]]
-    assert near(store, *numbers[:20].tolist(), k=1, exact=True) == before
+    assert [[one["cell_id"] for one in found] for found in store.find(asked)] == [[key] for key in keys[:20]]
+    assert [[one["cell_id"] for one in found] for found in before] == near(store, *numbers[:20].tolist(), k=1)
     write(store, "cells", cells(z="late"))
     vectors(store, "cells", z=[9, 9, 9, 9])
-    assert near(store, [1, 1, 1, 1], k=1, where=col("cell_id") == lit("z")) == [["z"]]
+    late = SearchQuery("cells", "", np.ones(DIMS, np.float32), 1, col("cell_id") == lit("z"))
+    assert store.find([late])[0][0]["cell_id"] == "z"
 
 
 # full text
