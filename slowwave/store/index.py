@@ -86,8 +86,9 @@ class Tables(Rows):
         )
         rows = overlay(change, known.select(frame_schema(table).names()))
         marks = [name for name in EMBEDDER_OF.values() if name in names]
-        rows = rows.join(known.select(key, *marks), on=key, how="left", maintain_order="left")
-        rows = rows.with_columns(pl.col(marks).fill_null(""))
+        if marks:
+            rows = rows.join(known.select(key, *marks), on=key, how="left", maintain_order="left")
+            rows = rows.with_columns(pl.col(marks).fill_null(""))
         if table == "cells":
             gone = self.by_key(table, change.removed, names)
             rows = with_chains(self, rows, known, gone, [*rows.columns, *DERIVED["cells"]])

@@ -178,6 +178,8 @@ class IndexedTable:
         """
         key = KEYS[self.table]
         new = {*rows[key], *removed}
+        if not new:
+            return self
         is_hidden = self.is_hidden.copy()
         is_hidden[self.base.places_of(new)] = True
         stays = np.ones(self.tail.height, bool)
