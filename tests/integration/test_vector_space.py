@@ -258,10 +258,12 @@ def night_with(folder: Path, model: OpenAIServer, embeddings: OpenAIServer):
     home = write_settings(
         folder / "home",
         llm={**quick, "base_url": model.url},
-        embedding={**quick, "base_url": embeddings.url, "batch_size": 4},
+        embedding={**quick, "base_url": embeddings.url},
         chunks={"window_tokens": 60, "overlap_tokens": 0},
     )
-    return home, nightly.fn(home=home, sources=[str(folder / "chats")], force=True)
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr("slowwave.models.embed.batches.BATCH_SIZE", 4)
+        return home, nightly.fn(home=home, sources=[str(folder / "chats")], force=True)
 
 
 @pytest.mark.nights
