@@ -11,8 +11,7 @@ from slowwave.errors import ConfigError, DamageError, NotFoundError, TransientEr
 from slowwave.home.core_file import write_core_file
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import Home, open_home
-from slowwave.home.spaces import wanted_space
-from slowwave.home.stored_embedder import base_embedder
+from slowwave.home.stored_embedder import base_embedder, wanted_space
 from slowwave.home.workspace import apply_pending, new_store, refresh_vectors, wall_clock
 from slowwave.models.embed.choice import open_embedder
 from slowwave.models.embed.protocol import Embedder
@@ -81,7 +80,7 @@ def _make_store(home: Home, living: Living, embedder: Embedder | None, report: S
     with filling(_fresh_store(home, embedder)) as fresh:
         torn = [f"{problem.path.name} ({problem.reason})" for problem in apply_pending(home.journal, fresh)]
         if embedder is not None:  # the journal says which fit its vectors are of
-            embedder = wanted_space(home, fresh, base_of(embedder))
+            embedder = wanted_space(fresh, base_of(embedder))
             fresh.name_space(embedder.embedder_id)
         segment_ids, applied = home.journal.segment_ids(), fresh.applied_segments()
         held = living.segments - applied

@@ -2,29 +2,34 @@
 
 The file holds what every user of the home may see, and the private lines of its owner where nobody else has memories in
 it. `core.json` beside it has the hash of each line that the file is known to hold, and the memory of that line: what
-differs was written by a person (`slowwave/home/hand_edits.py`), and is never overwritten.
+differs was written by a person, and is never overwritten: `slowwave/home/core_memory.py` takes it in first.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
 
 from slowwave.home.paths import Home
-from slowwave.home.persons_words import persons_words
 from slowwave.language.text import sentences
 from slowwave.models.page_lines import page_line
+from slowwave.schemas.choices import TRUST
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.moments import days_of
 from slowwave.schemas.tables import OWNER, REMEMBERED
 from slowwave.store import Expr, StoreReader, of_other_users, open_to_all, owned_in, standing_for
+from slowwave.trust.origins import PERSON, is_persons_word, pieces_of
+from slowwave.trust.stated import traced_origins
 from slowwave.whole_file import read_plain, write_whole
 
 LINE_CHARACTERS: Final = 200
 """Characters of a memory's text in a line, unless its first sentence is longer."""
+
+READ: Final = ["cell_id", "content", "value", "steps", "origin", "protected", "prompt_version", "evidence"]
+"""Columns of a memory by which it is decided whose word it is."""
 
 LINES: Final = ["cell_id", *OWNER, "line_rank", "line"]
 TITLE: Final = "# Core memory"
@@ -143,6 +148,27 @@ def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:
         )
         .select(LINES)
     )
+
+
+def persons_words(store: StoreReader, cell_ids: Iterable[str]) -> pl.DataFrame:
+    """The memories among these that a person said or confirmed: `cell_id`. The one rule of core memory.
+
+    What a person said must also stand in that person's own words: a memory of which the words stand only in what the
+    turn quotes is none, whatever was written down as its origin. Who chooses lines asks here, and who writes the file
+    asks again.
+    """
+    cells = store.by_key("cells", cell_ids, READ).filter(is_persons_word())
+    said = cells.filter(~pl.col("protected")).with_row_index("page").cast({"page": pl.Int64})
+    named = said.select("page", turn_id="evidence").explode("turn_id").drop_nulls()
+    turns = store.by_key("turns", named["turn_id"], ["turn_id", "role", "speaker", "content", "origin"])
+    parts = [pl.col("content"), pl.col("value"), pl.col("steps").list.join(" ")]
+    text = pl.concat_str(parts, separator="\n", ignore_nulls=True)
+    # a person's statement may be an assistant's proposal that the person agreed to: quotes alone count against it
+    rank = pl.when(pl.col("rank") == TRUST.index("agent")).then(TRUST.index(PERSON)).otherwise("rank")
+    pieces = pieces_of(named.join(turns, on="turn_id", how="inner")).with_columns(rank=rank)
+    traced = traced_origins(said.select("page", "origin", key="cell_id", text=text), pieces)
+    own = traced.filter(pl.col("origin") == PERSON)["key"].implode()
+    return cells.filter(pl.col("protected") | pl.col("cell_id").is_in(own)).select("cell_id").sort("cell_id")
 
 
 # Inside

@@ -1,34 +1,62 @@
-"""Core memory as frames: lines that leave it, what takes their place, and the events of a change.
+"""Core memory as frames: what a person typed into `MEMORY.md`, lines that leave, and the events of a change.
 
-Who chooses what enters is the night's business (`tasks/promote`); an edit only takes out what is no longer current.
+A new line of the file is remembered, confirmed, and stands in core memory at once. The memory of a line that is gone
+stays in the store, and out of core memory until a person puts it back or confirms it (`core.struck`). A changed line is
+both. Who chooses what else enters is the night's business (`tasks/promote`); an edit only takes out what is no longer
+current.
 """
 
-from collections.abc import Mapping
-from datetime import datetime
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final, get_args
 
 import polars as pl
 
-from slowwave.home.core_file import core_lines, write_core_file
-from slowwave.home.hand_edits import ingest_hand_edits
-from slowwave.home.persons_words import persons_words
+from slowwave.errors import InputError, TransientError
+from slowwave.home.core_file import (
+    HandEdits,
+    core_lines,
+    hand_edits,
+    has_other_users,
+    persons_words,
+    settle,
+    write_core_file,
+)
+from slowwave.home.kept_out import digests
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import EventRows
-from slowwave.schemas.tables import OWNER
+from slowwave.ingest.statements import Statement, cell_id_of, read_statement, statement_rows
+from slowwave.journal.catalogue import CATALOGUE, EventRows, rows_of
+from slowwave.language.wishes import is_standing
+from slowwave.schemas.choices import CellType, ExtractedType
+from slowwave.schemas.identity import content_hash
+from slowwave.schemas.report import several
+from slowwave.schemas.tables import OWNER, REMEMBERED, shaped
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import StoreReader, col, lit, owned_by, owned_in
+from slowwave.store import StoreReader, col, lit, owned_by, owned_in, same_owner
 from slowwave.store.chains import standing_ends
 from slowwave.trust.origins import is_persons_word
 
-LEAVING = {
+LEAVING: Final = {
     "archived": "it faded and was archived",
     "superseded": "it no longer holds",
-    "active": "it stands in an open contradiction",
+    "doubted": "it stands in an open contradiction",
     "over": "its time is over",
+    "active": "no person said it",  # an older version promoted it
 }
 """Why a line leaves at once, by the status of its memory."""
 
-NO_PERSONS_WORD = "no person said it"
-"""Why a line leaves that an older version promoted."""
+LINE_OF: Final = ["cell_id", *OWNER, "content", "cell_type", "valid_from", "source_id", "protected"]
+"""Columns of a memory from which its line is made."""
+
+SALIENCE: Final = 0.9
+"""Of what a person wrote where every conversation begins."""
+
+REASON: Final = "a person wrote it into MEMORY.md"
+
+_TYPE = re.compile(rf"^\[({'|'.join(get_args(ExtractedType))})\]\s+")
+_WHOSE = re.compile(r"\s*\((?:said|confirmed) by (?:you|a person), [^()]*\)$")
 
 
 def write_core(work: Workspace) -> bool:
@@ -38,6 +66,30 @@ def write_core(work: Workspace) -> bool:
     """
     ingest_hand_edits(work)
     return write_core_file(work.home, work.store)
+
+
+def ingest_hand_edits(work: Workspace) -> str:
+    """Commits what a person changed in `MEMORY.md` since it was written; returns a note, or "" where nothing was.
+
+    Secrets are redacted. Lines beyond the most that core memory may have are remembered, and do not stay in it.
+    """
+    edits = hand_edits(work.home, work.store)
+    if not edits:
+        return ""
+    cell_ids = _remember(work, edits.added)
+    struck = work.store.by_key("cells", [one for one in edits.struck if one not in cell_ids], ["cell_id"])
+    work.commit_plan({"core.struck": struck.sort("cell_id")})
+    _promote(work, cell_ids)
+    settle(work.home, work.store, edits)
+    with suppress(TransientError):  # found by its words, a text gets its vector with the next run
+        work.refresh_vectors()
+    return noted(edits)
+
+
+def noted(edits: HandEdits) -> str:
+    """A sentence for the report on edits that are taken in, or will be."""
+    changes = f"{several(len(edits.added), 'new line')} and {several(len(edits.struck), 'removed line')}"
+    return f"MEMORY.md was edited by hand: {changes} taken in"
 
 
 def core_projects(store: StoreReader, owner: ScopeSettings) -> list[str]:
@@ -56,19 +108,21 @@ def outdated_lines(store: StoreReader, owner: ScopeSettings, project: str, *, no
     What superseded a line takes its place, under the same rule as every line.
     """
     core = store.rows("core", where=owned_in(owner, project))
-    successors = line_successors(core, standing_ends(store, core["cell_id"]))
-    wanted = _with_successors(core, successors)
-    cells = _cells_of(store, wanted["cell_id"], now)
-    is_doubted = pl.col("cell_id").is_in(doubted(store).implode())
-    standing = of_persons(store, cells.filter((pl.col("status") == "active") & ~is_doubted))
+    wanted = with_successors(core, standing_ends(store, core["cell_id"]))
+    is_doubted = (pl.col("status") == "active") & pl.col("cell_id").is_in(doubted(store).implode())
+    cells = store.by_key("cells", wanted["cell_id"], [*LINE_OF, "valid_until", "status"]).with_columns(
+        status=pl.when(is_over(now))
+        .then(pl.lit("over"))
+        .when(is_doubted)
+        .then(pl.lit("doubted"))
+        .otherwise("status")
+    )
+    standing = of_persons(store, cells.filter(pl.col("status") == "active"))
     gone = core.join(standing, on="cell_id", how="anti").select("cell_id")
     if gone.is_empty():
         return {}
-    known = pl.col("status").replace_strict(LEAVING, default="it was deleted", return_dtype=pl.String)
-    is_no_word = (pl.col("status") == "active") & ~is_doubted
-    left = gone.join(cells, on="cell_id", how="left").select(
-        "cell_id", reason=pl.when(is_no_word).then(pl.lit(NO_PERSONS_WORD)).otherwise(known)
-    )
+    why = pl.col("status").replace_strict(LEAVING, default="it was deleted", return_dtype=pl.String)
+    left = gone.join(cells, on="cell_id", how="left").select("cell_id", reason=why)
     because = wanted.filter(pl.col("cell_id") != pl.col("before_id")).select(
         "cell_id",
         *(pl.lit(None, dtype=pl.String).alias(name) for name in ("prompt_version", "model")),
@@ -103,20 +157,18 @@ def core_events(
     }
 
 
-def line_successors(core: pl.DataFrame, ends: Mapping[str, str]) -> pl.DataFrame:
-    """The memories that take the place of superseded lines: `cell_id` (of the line), `successor_id`.
+def with_successors(core: pl.DataFrame, ends: Mapping[str, str]) -> pl.DataFrame:
+    """The memories of the lines, and those at the end of their chains (`ends`), which take their places.
 
-    `ends` has the memory at the end of each line's chain. One that is in core memory already takes no place, and if
-    two lines have the same successor, the first one counts.
+    One that is in core memory already takes no place, and if two lines have the same successor, the first one counts.
+    Returns `cell_id`, and of the line `before_id`, `line_rank`, `before_line`.
     """
-    last = pl.col("cell_id").replace_strict(ends, default=None, return_dtype=pl.String)
-    return (
-        core.sort("line_rank", "cell_id")
-        .select("cell_id", successor_id=last)
-        .drop_nulls()
-        .filter(~pl.col("successor_id").is_in(core["cell_id"].implode()))
-        .unique("successor_id", keep="first", maintain_order=True)
+    lines = core.sort("line_rank", "cell_id").select(
+        "cell_id", "line_rank", before_id="cell_id", before_line="line"
     )
+    last = pl.col("cell_id").replace_strict(ends, default=None, return_dtype=pl.String)
+    successors = lines.with_columns(last).drop_nulls("cell_id").join(core, on="cell_id", how="anti")
+    return pl.concat([lines, successors.unique("cell_id", keep="first", maintain_order=True)])
 
 
 def of_persons(store: StoreReader, cells: pl.DataFrame) -> pl.DataFrame:
@@ -143,27 +195,65 @@ def is_over(now: datetime) -> pl.Expr:
 # Inside
 
 
-def _with_successors(core: pl.DataFrame, successors: pl.DataFrame) -> pl.DataFrame:
-    """The cells of the lines and of what replaced them: `cell_id`, `before_id`, `line_rank`, `before_line`."""
-    lines = core.select(before_id="cell_id", line_rank="line_rank", before_line="line")
-    return pl.concat(
-        [
-            core.select("cell_id", before_id="cell_id"),
-            successors.select(cell_id="successor_id", before_id="cell_id"),
-        ]
-    ).join(lines, on="before_id", how="inner")
-
-
-def _cells_of(store: StoreReader, cell_ids: pl.Series, now: datetime) -> pl.DataFrame:
-    columns = [
-        "cell_id",
-        *OWNER,
-        "content",
-        "cell_type",
-        "valid_from",
-        "valid_until",
-        "source_id",
-        "protected",
+def _remember(work: Workspace, added: Iterable[str]) -> list[str]:
+    """The memories of new lines, in their order: those that say the same already, else new ones."""
+    home, now = work.home, work.clock()
+    owner = home.owner
+    if owner["scope"] == "user-private" and has_other_users(home, work.store):
+        owner |= {"scope": "project-shared"}  # the file stands before all of them
+    lines = {content_hash(said.content): (said, kind) for text in added for said, kind in _read(text)}
+    mine = same_owner(pl.DataFrame([owner]))
+    columns = ["cell_id", "content_hash", "origin", "protected", "prompt_version"]
+    same = mine & col("content_hash").isin(list(lines)) & (col("status") == lit("active"))
+    known = work.store.rows("cells", columns, same).filter(is_persons_word())
+    cell_ids = dict(known.select("content_hash", "cell_id").iter_rows())
+    session_id = f"{REMEMBERED}-{now:%Y-%m-%dT%H:%M:%S.%f}"
+    new = {digest: line for digest, line in lines.items() if digest not in cell_ids}
+    rates, default = work.settings.decay.rates, work.settings.decay.default_rate
+    parts = [
+        statement_rows(
+            said,
+            owner=owner,
+            session_id=session_id,
+            moment=now + timedelta(microseconds=place),  # in the order of the lines
+            cell_type=kind,
+            salience=SALIENCE,
+            decay_rate=rates.get(kind, default),
+            origin="user",
+        )
+        for place, (said, kind) in enumerate(new.values())
     ]
-    cells = store.by_key("cells", cell_ids, [*columns, "status"])
-    return cells.with_columns(status=pl.when(is_over(now)).then(pl.lit("over")).otherwise("status"))
+    cell_ids |= {digest: cell_id_of(owner, session_id, digest) for digest in new}
+    sure = [{"cell_id": cell_ids[digest], "confidence": 1.0, "note": REASON} for digest in lines]
+    plan = {kind: pl.concat([part[kind] for part in parts]) for kind in parts[0]} if parts else {}
+    # what a person says again is deleted no more
+    again = mine & col("content_hash").isin([*lines, *digests(home.root, lines)])
+    back = work.store.rows("tombstones", ["cell_id"], again).sort("cell_id")
+    work.commit_plan({**plan, "cell.readmitted": back, "cell.protected": rows_of("cell.protected", sure)})
+    return [cell_ids[digest] for digest in lines]
+
+
+def _promote(work: Workspace, cell_ids: list[str]) -> None:
+    """Lines of core memory of these memories, behind those that stand in it."""
+    owner = work.settings.owner
+    core = work.store.rows("core", ["cell_id", "line_rank"], owned_in(owner, owner.project_id))
+    wanted = pl.DataFrame({"cell_id": cell_ids}, schema={"cell_id": pl.String})
+    cells = work.store.by_key("cells", cell_ids, LINE_OF).join(core, on="cell_id", how="anti")
+    chosen = wanted.join(cells, on="cell_id", how="inner", maintain_order="left")
+    room = max(work.settings.promote.max_lines - core.height, 0)
+    last = int(core["line_rank"].max() or 0)  # type: ignore[arg-type]
+    lines = core_lines(chosen.head(room).with_columns(line_rank=pl.lit(None, dtype=pl.Int64)))
+    rows = lines.with_columns(pl.col("line_rank") + last, reason=pl.lit(REASON))
+    work.commit_plan({"core.promoted": shaped(rows, CATALOGUE["core.promoted"].payload)})
+
+
+def _read(text: str) -> list[tuple[Statement, CellType]]:
+    """The statement of a line, without what Slowwave writes around it; none where it says nothing."""
+    found = _TYPE.match(text)
+    bare = _WHOSE.sub("", _TYPE.sub("", text))
+    try:
+        said = read_statement(bare, subject=None, attribute=None, value=None, entities=())
+    except InputError:
+        return []
+    kind: CellType = "preference" if is_standing(said.content) else "fact"
+    return [(said, found[1] if found else kind)]  # type: ignore[list-item]

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from slowwave.errors import TransientError
-from slowwave.home.spaces import newest_fit, wanted_space
 from slowwave.home.stage import Stage
+from slowwave.home.stored_embedder import newest_fit, wanted_space
 from slowwave.home.workspace import refresh_vectors
 from slowwave.journal.catalogue import rows_of
 from slowwave.language.intents import EXEMPLARS
@@ -81,7 +81,7 @@ def _switch(run: Stage, base: Embedder, known: dict[str, Vectors]) -> None:
     A store without vectors is in that space by its name alone. `known` are vectors of the base, by their texts.
     """
     work = run.workspace
-    wanted = wanted_space(work.home, work.store, base)
+    wanted = wanted_space(work.store, base)
     if isinstance(wanted, CentredEmbedder):
         wanted = replace(wanted, known=known)
     if wanted.embedder_id == work.store.meta.embedder_id:

@@ -17,8 +17,7 @@ from slowwave.errors import ConfigError, ContractError, NotFoundError, OutputErr
 from slowwave.home.lock import COMMIT_SECONDS, leasing, writing
 from slowwave.home.lost_segments import loss_note, lost_segments
 from slowwave.home.paths import Home, open_home
-from slowwave.home.spaces import wanted_space
-from slowwave.home.stored_embedder import base_embedder, embedder_of
+from slowwave.home.stored_embedder import base_embedder, embedder_of, wanted_space
 from slowwave.home.swept import ADVICE, keep_fresh, needs_sweep
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.vectors import centroids, take_over_vectors
@@ -416,7 +415,7 @@ def filled(
     with filling(empty) as fresh:
         problems = apply_pending(home.journal, fresh)
         if embedder is not None:
-            embedder = wanted_space(home, fresh, base_of(embedder))
+            embedder = wanted_space(fresh, base_of(embedder))
             fresh.name_space(embedder.embedder_id)
         for donor in donors:
             take_over_vectors(donor, fresh)

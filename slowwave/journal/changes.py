@@ -54,99 +54,68 @@ def collapse(changes: Iterable[Change]) -> dict[str, TableChange]:
 
 def _collapse_table(table: str, changes: list[Change]) -> TableChange:
     key = KEYS[table]
-    removals = [change.rows for change in changes if change.mode == "removal"]
-    removed = _orders(removals, key, removed_order=pl.col("order").max())
-    parts = [
-        _after_removal(change.rows, removed, key).with_columns(
-            is_complete=pl.lit(change.mode in ("birth", "whole")),
-            # births rank below everything else, the earliest of them highest
-            rank=-pl.col("order") - 1 if change.mode == "birth" else pl.col("order"),
-        )
-        for change in changes
-        if change.mode != "removal"
-    ]
     columns = {name: dtype for name, dtype in frame_schema(table).items() if name != key}
-    rows = _overlaid(parts, key, columns)
-    complete = _orders([part.filter("is_complete") for part in parts], key, first_order=pl.col("order").min())
-    if complete.is_empty():
-        born = rows.clear()
-    elif len(parts) == 1 and parts[0].height == complete.height:
-        born = rows  # new rows alone, each of them once
-    else:  # what came before the first complete row was said of a row that was not there
-        born = _overlaid([_from_birth(part, complete, key) for part in parts], key, columns)
-    return TableChange(table, rows, born.select(key, *columns), removed[key].sort())
+    places = {key: pl.String, "order": pl.Int64}
+    removals = [change.rows.select(list(places)) for change in changes if change.mode == "removal"]
+    removed = (
+        pl.concat([pl.DataFrame(schema=places), *removals]).group_by(key).agg(gone_at=pl.col("order").max())
+    )
+    marks = {"rank": pl.Int64, "is_complete": pl.Boolean, **dict.fromkeys(_has(columns), pl.Boolean)}
+    nothing = pl.DataFrame(schema={**places, **columns, **marks})
+    marked = [_marked(change, key, columns) for change in changes if change.mode != "removal"]
+    said = pl.concat([nothing, *marked], how="diagonal")
+    if removed.height:
+        said = said.join(removed, on=key, how="left", maintain_order="left").filter(
+            pl.col("gone_at").is_null() | (pl.col("order") > pl.col("gone_at"))
+        )
+    # what came before the first complete row was said of a row that was not there
+    born = said.filter(pl.col("order") >= pl.col("order").filter("is_complete").min().over(key))
+    rows = _overlaid(said, key, columns)
+    if born.height in (0, said.height):  # nothing or everything is new: one pass is enough
+        births = rows.clear() if born.is_empty() else rows
+    else:
+        births = _overlaid(born, key, columns)
+    return TableChange(table, rows, births.select(key, *columns), removed[key].sort())
 
 
-def _overlaid(parts: list[pl.DataFrame], key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
+def _marked(change: Change, key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
+    """The rows of a change in the types of the table, with their rank: the highest wins, column by column.
+
+    Births rank below everything else, the earliest of them highest, and win over no row that is there.
+    """
+    given = [name for name in columns if name in change.rows.columns]
+    is_birth = change.mode == "birth"
+    return change.rows.select(
+        key,
+        "order",
+        *(pl.col(name).cast(columns[name]) for name in given),
+        *(pl.lit(not is_birth).alias(name) for name in _has(given)),
+        rank=-pl.col("order") - 1 if is_birth else pl.col("order"),
+        is_complete=pl.lit(change.mode in ("birth", "whole")),
+    )
+
+
+def _overlaid(said: pl.DataFrame, key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
     """One row a key with the last value of every column and `has_<column>`, in key order.
 
-    One pass over all parts: an operation for each column costs more than the rows do.
+    One pass over all changes: an operation for each column costs more than the rows do.
     """
-    if len(parts) == 1 and parts[0][key].is_unique().all():
-        return _marked(parts[0], key, columns).sort(key)
-    nothing = pl.DataFrame(
-        schema={key: pl.String, "rank": pl.Int64, **columns, **dict.fromkeys(_has(columns), pl.Boolean)}
-    )
-    marked = [
-        part.select(
-            key,
-            "rank",
-            *(pl.col(name).cast(columns[name]) for name in columns if name in part.columns),
-            *((pl.col("rank") >= 0).alias(f"has_{name}") for name in columns if name in part.columns),
-        )
-        for part in parts
-    ]
-    together = pl.concat([nothing, *marked], how="diagonal").sort("rank", maintain_order=True)
+    has = _has(columns)
+    if said[key].is_unique().all():
+        return said.select(key, *columns, *(pl.col(name).fill_null(value=False) for name in has)).sort(key)
     return (
-        together.group_by(key)
+        said.sort("rank", maintain_order=True)
+        .group_by(key)
         .agg(
             *(pl.col(name).filter(pl.col(f"has_{name}").is_not_null()).last() for name in columns),
-            *(pl.col(name).drop_nulls().last().fill_null(value=False) for name in _has(columns)),
+            *(pl.col(name).drop_nulls().last().fill_null(value=False) for name in has),
         )
         .sort(key)
     )
 
 
-def _marked(part: pl.DataFrame, key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
-    """The result of `_overlaid` where each key has one change alone."""
-    given, is_last = set(part.columns), pl.col("rank") >= 0
-    return part.select(
-        key,
-        *(
-            (pl.col(name) if name in given else pl.lit(None).alias(name)).cast(dtype)
-            for name, dtype in columns.items()
-        ),
-        *((is_last if name in given else pl.lit(value=False)).alias(f"has_{name}") for name in columns),
-    )
-
-
 def _has(columns: Iterable[str]) -> list[str]:
     return [f"has_{name}" for name in columns]
-
-
-def _from_birth(rows: pl.DataFrame, complete: pl.DataFrame, key: str) -> pl.DataFrame:
-    return (
-        rows.join(complete, on=key, how="inner", maintain_order="left")
-        .filter(pl.col("order") >= pl.col("first_order"))
-        .drop("first_order")
-    )
-
-
-def _after_removal(rows: pl.DataFrame, removed: pl.DataFrame, key: str) -> pl.DataFrame:
-    if removed.is_empty():
-        return rows
-    return (
-        rows.join(removed, on=key, how="left", maintain_order="left")
-        .filter(pl.col("removed_order").is_null() | (pl.col("order") > pl.col("removed_order")))
-        .drop("removed_order")
-    )
-
-
-def _orders(frames: list[pl.DataFrame], key: str, **chosen: pl.Expr) -> pl.DataFrame:
-    """One `order` of each key: the first or the last one, as `chosen` says."""
-    none = pl.DataFrame(schema={key: pl.String, "order": pl.Int64})
-    orders = pl.concat([none, *(frame.select(key, "order") for frame in frames)])
-    return orders.group_by(key).agg(**chosen)
 
 
 def overlay(change: TableChange, known: pl.DataFrame) -> pl.DataFrame:

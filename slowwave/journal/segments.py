@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import groupby, takewhile
+from itertools import takewhile
 from pathlib import Path
 
 import polars as pl
@@ -353,8 +353,7 @@ def _whole_lines(path: Path) -> Sequence[str] | str:
         return f"its format is {header.get('format')!r}, this program reads {FORMAT}"
     hashed = hashlib.sha256(body).hexdigest()
     if (header.get("event_count"), header.get("sha256")) != (body.count(b"\n"), hashed):
-        left = what_is_left(header.get("event_count"), body)
-        return f"its content does not match its header: torn or changed; {left}"
+        return "its content does not match its header: torn or changed"
     return body.decode().split("\n")[:-1]
 
 
@@ -395,21 +394,6 @@ def _refuse_newer(events: pl.DataFrame) -> None:
 HEADER_BYTES = 4_096
 """Bytes that the first line of a segment has at most."""
 
-MOST_LINES = 5
-"""Stretches of unreadable lines that are named."""
-
-
-def what_is_left(event_count: object, body: bytes) -> str:
-    """Count the events of a broken segment that can be read, and name the lines that cannot; the header is line 1."""
-    lines = body.split(b"\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    unreadable = [number for number, line in enumerate(lines, 2) if not _is_event(line)]
-    readable = len(lines) - len(unreadable)
-    of_all = f" of {event_count}" if isinstance(event_count, int) and event_count >= readable else ""
-    told = f"{readable}{of_all} events can be read"
-    return f"{told}, not line {_stretches(unreadable)}" if unreadable else told
-
 
 def named_before(path: Path) -> str | None:
     """The segment that a segment's header names as the last before it; empty for the first, null if it says nothing."""
@@ -420,21 +404,3 @@ def named_before(path: Path) -> str | None:
         return None
     found = header.get("after") if isinstance(header, dict) else None
     return found if isinstance(found, str) else None
-
-
-def _is_event(line: bytes) -> bool:
-    try:
-        event = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(event, dict) and {"event_id", "kind", "payload"} <= event.keys()
-
-
-def _stretches(numbers: Sequence[int]) -> str:
-    """Line numbers as stretches: `3-7, 9`; of many the first."""
-    found = []
-    for _, group in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
-        stretch = [number for _, number in group]
-        found.append(f"{stretch[0]}-{stretch[-1]}" if len(stretch) > 1 else str(stretch[0]))
-    more = len(found) - MOST_LINES
-    return ", ".join(found[:MOST_LINES]) + (f" and {more} more stretches" if more > 0 else "")

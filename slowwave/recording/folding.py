@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from slowwave.errors import BusyError, ConfigError, OutputError, SlowwaveError, TransientError
-from slowwave.home.core_memory import write_core
-from slowwave.home.hand_edits import ingest_hand_edits
+from slowwave.home.core_memory import ingest_hand_edits, write_core
 from slowwave.home.lock import writing
 from slowwave.home.stated_values import retire_at_once
 from slowwave.home.workspace import Workspace, vectors_or_none, wall_clock, workspace_of

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from slowwave.edits.session import edit_session
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home.hand_edits import ingest_hand_edits
+from slowwave.home.core_memory import ingest_hand_edits
 from slowwave.home.kept_out import make_secret
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace

@@ -7,11 +7,12 @@ from slowwave.home.core_memory import (
     core_events,
     core_projects,
     doubted,
+    ingest_hand_edits,
     is_over,
+    noted,
     of_persons,
     outdated_lines,
 )
-from slowwave.home.hand_edits import ingest_hand_edits, noted
 from slowwave.journal.plan import Plan
 from slowwave.models.answers.judge import PromoteAnswer
 from slowwave.models.prompts import render

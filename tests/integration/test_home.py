@@ -19,7 +19,6 @@ from slowwave.memory import Memory
 from slowwave.models.embed.choice import open_embedder
 from slowwave.settings.tree import load_settings
 from slowwave.store import Store, create_store, open_store
-from slowwave.whole_file import write_whole
 from tasks.nightly.night import open_night
 from tasks.step import open_stage
 from tests.rows import NOW, events, of_row, one_of_every_kind, row, rows
@@ -252,14 +251,6 @@ def test_a_topics_centroid_is_the_mean_of_its_members(folder: Path):
         centroid = workspace.store.vectors("topics", ["T"], column="centroid")["centroid"].to_numpy()[0]
     mean = members.mean(axis=0)
     assert np.allclose(centroid / np.linalg.norm(centroid), mean / np.linalg.norm(mean), atol=1e-5)
-
-
-def test_core_memory_is_replaced_whole(folder: Path):
-    home = open_home(folder)
-    write_whole(home.core_path, "# one\n")
-    write_whole(home.core_path, "# Ü\n")
-    assert home.core_path.read_text(encoding="utf-8") == "# Ü\n"
-    assert [path.name for path in folder.glob("*MEMORY*")] == ["MEMORY.md"]
 
 
 # names of settings

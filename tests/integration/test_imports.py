@@ -16,7 +16,7 @@ from flows.extract import extract
 from flows.ingest import ingest
 from slowwave import Memory
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home.persons_words import persons_words
+from slowwave.home.core_file import persons_words
 from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli.program import program
 from slowwave.journal.derivations import in_force

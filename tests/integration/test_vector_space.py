@@ -13,7 +13,7 @@ from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.home import vector_space
 from slowwave.home.paths import open_home
-from slowwave.home.spaces import wanted_space
+from slowwave.home.stored_embedder import wanted_space
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.models.embed.batches import BatchEmbedder
@@ -221,7 +221,7 @@ def test_the_old_vectors_serve_until_all_new_ones_are_there(folder, monkeypatch)
         assert workspace.embedder is not None
         assert workspace.store.meta.embedder_id == workspace.embedder.embedder_id != first
         base = base_of(workspace.embedder)
-        assert wanted_space(workspace.home, workspace.store, base) == workspace.embedder
+        assert wanted_space(workspace.store, base) == workspace.embedder
 
 
 def test_what_a_person_remembers_comes_into_the_fitted_space(folder):
@@ -258,10 +258,12 @@ def night_with(folder: Path, model: OpenAIServer, embeddings: OpenAIServer):
     home = write_settings(
         folder / "home",
         llm={**quick, "base_url": model.url},
-        embedding={**quick, "base_url": embeddings.url, "batch_size": 4},
+        embedding={**quick, "base_url": embeddings.url},
         chunks={"window_tokens": 60, "overlap_tokens": 0},
     )
-    return home, nightly.fn(home=home, sources=[str(folder / "chats")], force=True)
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr("slowwave.models.embed.batches.BATCH_SIZE", 4)
+        return home, nightly.fn(home=home, sources=[str(folder / "chats")], force=True)
 
 
 @pytest.mark.nights

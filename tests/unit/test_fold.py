@@ -9,7 +9,7 @@ from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA
 from slowwave.journal.changes import collapse, overlay
 from slowwave.journal.fold import fold
 from slowwave.schemas.tables import KEYS, TABLES, empty, frame_schema
-from tests.rows import DAY, NOW, OWNER, events, of_row, one_of_every_kind
+from tests.rows import NOW, OWNER, events, of_row, one_of_every_kind
 
 Tables = dict[str, pl.DataFrame]
 
@@ -77,10 +77,6 @@ def same(one: Tables, other: Tables) -> bool:
 ALL = one_of_every_kind()
 
 
-def test_every_kind_of_the_catalogue_has_a_fold() -> None:
-    assert set(CATALOGUE) == set(ALL["kind"])
-
-
 def test_a_fold_names_columns_of_its_table_alone() -> None:
     for kind, entry in CATALOGUE.items():
         for write in entry.writes:
@@ -124,11 +120,6 @@ def test_every_kind_changes_some_table_and_leaves_rows_that_validate(kind: str) 
     for table, rows in tables.items():
         TABLES[table].validate(rows, lazy=True)
     assert not same(tables, laid_over({}, story.filter(pl.col("kind") != kind)))
-
-
-def test_no_events_change_nothing() -> None:
-    assert fold(pl.DataFrame(schema=SCAN_SCHEMA)) == []
-    assert collapse([]) == {}
 
 
 def test_folding_a_history_twice_is_folding_it_once() -> None:
@@ -236,28 +227,6 @@ def test_a_line_that_a_person_took_out_says_so_until_it_is_put_back_or_confirmed
     protected = events("cell.protected", {"cell_id": "c", "confidence": 1.0, "note": None})
     for back in (PROMOTED, protected):
         assert value(after(cell("c"), PROMOTED, struck, back), "cell_usage", "c", "demoted_at") is None
-
-
-def test_times_of_events_become_the_times_of_rows() -> None:
-    tables = after(
-        cell("c", valid_from=DAY),
-        events("topic.opened", {"topic_id": "T", "name": "n", **OWNER}),
-        events("topic.counted", {"topic_id": "T", "cell_count": 1, "unsummarized_count": 1}),
-        events("contradiction.opened", {"contradiction_id": "x", "cell_a": "a", "cell_b": "b", **OWNER}),
-        DELETED,
-        of_row("usage.recorded", "usage", "u", cell_id="d"),
-        events("usage.folded", {"usage_id": "u"}),
-        of_row("pair.judged", "judgements", "j", effect="none"),
-    )
-    assert value(tables, "topics", "T", "updated_at") == NOW + timedelta(seconds=1)
-    assert value(tables, "contradictions", "x", "detected_at") == NOW + timedelta(seconds=3)
-    assert value(tables, "tombstones", "c", "deleted_at") == NOW + timedelta(seconds=4)
-    assert value(tables, "usage", "u", "folded_at") == NOW + timedelta(seconds=6)
-    assert value(tables, "judgements", "j", "judged_at") == NOW + timedelta(seconds=7)
-    born = after(cell("c", valid_from=DAY))
-    assert value(born, "cells", "c", "recorded_at") == NOW
-    assert value(born, "cells", "c", "valid_from") == DAY
-    assert value(born, "cell_usage", "c", "last_accessed") == NOW
 
 
 def test_the_gate_closes_the_chunks_that_it_refuses_and_no_other() -> None:

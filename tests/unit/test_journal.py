@@ -14,7 +14,7 @@ from ulid import ULID
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
 from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA, decode
 from slowwave.journal.segments import Journal
-from tests.rows import NOW, events, one_of_every_kind
+from tests.rows import NOW, events
 
 HOSTILE = [
     "plain",
@@ -105,12 +105,6 @@ def test_a_segment_lies_in_the_folder_of_its_day_and_says_how_much_it_holds(jour
     assert [json.loads(line)["payload"]["cell_id"] for line in body.decode().splitlines()] == ["a", "b", "c"]
 
 
-def test_a_commit_of_nothing_writes_nothing(journal: Journal) -> None:
-    assert journal.commit(flagged(), now=NOW) is None
-    assert not journal.root.exists()
-    assert journal.scan().events.is_empty()
-
-
 def test_a_kind_outside_the_catalogue_is_refused_before_anything_is_written(journal: Journal) -> None:
     with pytest.raises(ContractError, match="cell\\.dreamt"):
         journal.commit(flagged("a").with_columns(kind=pl.lit("cell.dreamt")), now=NOW)
@@ -130,12 +124,6 @@ def test_ids_increase_beside_folders_that_hold_no_segment(journal: Journal, hidi
     (journal.root / hiding).mkdir(parents=True)
     committed(journal, "second", now=NOW - timedelta(days=3))
     assert said(journal.scan().events) == ["first", "second"]
-
-
-def test_segments_are_read_in_the_order_asked_for(journal: Journal) -> None:
-    ids = [committed(journal, name, now=NOW + timedelta(days=day)).stem for day, name in enumerate("abc")]
-    assert journal.segment_ids() == ids
-    assert said(journal.read(reversed(ids)).events) == ["c", "b", "a"]
 
 
 def test_a_segment_that_is_not_there_is_not_found(journal: Journal) -> None:
@@ -307,10 +295,6 @@ def test_an_older_event_gets_the_defaults_of_every_step_since(
     ]
 
 
-def test_the_small_history_has_every_kind() -> None:
-    assert set(one_of_every_kind()["kind"]) == set(CATALOGUE)
-
-
 def test_a_segment_that_is_gone_is_missed_by_the_one_after_it(journal: Journal) -> None:
     paths = [committed(journal, name, now=NOW + timedelta(days=day)) for day, name in enumerate("abcd")]
     assert journal.missing() == []
@@ -346,25 +330,6 @@ def test_a_copy_of_a_segment_under_another_name_is_not_read_again(journal: Journ
     assert path.stem in problem.reason
     assert not problem.is_loss
     assert said(scan.events) == list("abcdef"[: last + 1])
-
-
-@pytest.mark.parametrize(
-    ("broken", "told"),
-    [
-        (lambda body: body[:-10], "2 of 3 events can be read, not line 4"),
-        (lambda body: b"\xff" + body, "2 of 3 events can be read, not line 2"),
-        (lambda body: b"{}\n" * 3, "0 of 3 events can be read, not line 2-4"),
-        (lambda body: body.replace(b"a", b"b", 1), "3 of 3 events can be read"),
-        (lambda body: b"", "0 of 3 events can be read"),
-    ],
-)
-def test_of_a_broken_segment_it_is_told_how_much_could_be_read(journal: Journal, broken, told) -> None:
-    path = committed(journal, "a", "b", "c")
-    head, _, body = path.read_bytes().partition(b"\n")
-    path.write_bytes(head + b"\n" + broken(body))
-    (problem,) = journal.scan().problems
-    assert problem.reason.endswith(f"torn or changed; {told}")
-    assert problem.is_loss
 
 
 def test_a_link_to_nowhere_and_a_folder_in_a_segments_place_are_named(journal: Journal) -> None:

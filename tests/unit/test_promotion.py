@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.home.core_file import core_lines
-from slowwave.home.core_memory import core_events, line_successors
+from slowwave.home.core_memory import core_events, with_successors
 from slowwave.store.chain_columns import property_key
 from tasks.promote.choose import (
     belongs,
@@ -240,7 +240,9 @@ def test_what_is_the_same_is_not_written_and_what_differs_is_told_apart():
 
 def test_what_superseded_a_line_takes_its_place():
     ends = {"a": "b2", "c": "x", "e": "b2", "x": "x"}
-    assert line_successors(standing("a c d e x"), ends).rows() == [("a", "b2")]
+    wanted = with_successors(standing("a c d e x"), ends)
+    assert wanted["before_id"].to_list() == ["a", "c", "d", "e", "x", "a"]
+    assert wanted["cell_id"].to_list() == ["a", "c", "d", "e", "x", "b2"]
 
 
 KEYS = [f"c{number}" for number in range(8)]
