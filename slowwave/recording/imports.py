@@ -1,86 +1,228 @@
-"""Taking in memories that are memories already: another program's notes word by word, or another home's export."""
+"""Taking in memories that are memories already: another program's notes word by word, or another home's export.
 
-from itertools import islice
+Both go one way: what is here already stays as it is, what was deleted or erased here stays out, the rest becomes the
+events that make its rows, under this home's user and project. An export's word decides over trust and core memory, as
+if this home had made it: so it is taken in only where a person names it, never from a folder.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from itertools import count, islice
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
+from slowwave.home.core_memory import write_core
 from slowwave.home.entities import mentions_of, resolved_names
 from slowwave.home.kept_out import without_deleted_cells, without_erased_turns
 from slowwave.home.stage import Stage
+from slowwave.home.topic_counts import topic_counts
 from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import QUIET
-from slowwave.ingest.files import Input, file_time, input_of, named
+from slowwave.ingest.files import file_time, input_of, named
 from slowwave.ingest.formats import own
-from slowwave.ingest.formats.memories import read_noted
+from slowwave.ingest.formats.memories import Noted, read_noted
+from slowwave.ingest.formats.own import TABLE_OF, TURN_COUNT, read_own
 from slowwave.ingest.turns import with_possible_times
 from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.journal.new_cells import new_cells
 from slowwave.language.names import same_names
-from slowwave.recording.own_export import DELETED, OwnImport, unknown
 from slowwave.recording.places import Places
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.schemas.moments import unknown_until
-from slowwave.schemas.tables import IMPORTED, OWNER, TIMESTAMP
+from slowwave.schemas.tables import IMPORTED, KEYS, OWNER, TIMESTAMP, shaped
+from slowwave.schemas.text_columns import is_reference
 
 NOT_NAMED: Final = "export of Slowwave that nobody named"
-
-KINDS: Final = ("turn.recorded", "cell.extracted", "cell.imported")
-"""The events of a memory that comes in."""
+KNOWN: Final = "here already"
+DELETED: Final = "deleted by a person"
+WHY: Final = "as it was exported"
+LOOSE: Final = "about a memory that is not here"
 
 _BATCH: Final = 2_000
-"""Memories that are stored together."""
+"""Notes that are stored together."""
 
 NOTED_SALIENCE, NOTED_CONFIDENCE = 0.6, 0.8
 """Of a memory that another program had written down: it chose it, and nobody here saw what was said."""
 
+_ABOUT: Final = {
+    **dict.fromkeys(("mention", "artifact", "link", "core_line"), ("cell_id",)),
+    "contradiction": ("cell_a", "cell_b"),
+    "judgement": ("cell_id", "target_id"),
+}
+"""The memories that must be here for a line of such a type, by its columns."""
+
+Part = tuple[str, pl.DataFrame, str]
+"""A kind of event, its rows, and the column that has the time of each."""
+
 
 def import_memories(run: Stage, path: Path, form: str, places: Places, *, is_named: bool) -> bool:
-    """Takes in a file of memories; returns whether it is taken at all.
-
-    Slowwave's own export says whose word each memory is, and so it is taken only where a person names the file.
-    """
+    """Takes in a file of memories; returns whether it is taken at all."""
     file = input_of(path, Bounds.of(run.settings.readers))
     counts, name = file.counts, named(str(path))
+    if form == own.FORMAT.name and not is_named:
+        run.reject(NOT_NAMED)
+        places.tell(NOT_NAMED, f"{name} is an export of Slowwave: name the file itself to take it in")
+        return False
+    taken = _Import(run, path, places)
     if form == own.FORMAT.name:
-        if not is_named:
-            run.reject(NOT_NAMED)
-            places.tell(NOT_NAMED, f"{name} is an export of Slowwave: name the file itself to take it in")
-            return False
-        OwnImport(run, path, places).read(file)
+        for kind, rows in read_own(file):
+            taken.add(kind, rows)
+        taken.finish()
     else:
-        _take_notes(run, file, form, places)
+        notes = read_noted(file, form)
+        for first in count(0, _BATCH):
+            if not (part := list(islice(notes, _BATCH))):
+                break
+            taken.add_notes(part, form, first=first)
     for reason, number in (counts.skipped + counts.parts).items():
         run.reject(f"not a memory: {reason}", 0 if reason in QUIET or reason == "header" else number)
     places.tell_of(path, counts)
     return True
 
 
-def _take_notes(run: Stage, file: Input, form: str, places: Places) -> None:
-    undated = unknown_until(
-        file_time(file.path)
-    )  # the time of those of which nobody says when they were noted
-    notes = enumerate(read_noted(file, form))
-    while part := list(islice(notes, _BATCH)):
-        read = pl.DataFrame(
-            [
-                (number, note.content, note.subject, list(note.entities), note.noted_at)
-                for number, note in part
-            ],
-            schema=_NOTED,
-            orient="row",
+class _Import:
+    """One file on its way into a home."""
+
+    def __init__(self, run: Stage, path: Path, places: Places) -> None:
+        self._run = run
+        self._path = path
+        self._places = places
+        self._taken: set[str] = set()
+        """Memories that came with this file."""
+        self._renamed: dict[str, str] = {}
+        """Episodes, whose ids are made from their owner, by the ids that they had."""
+        self._topics: set[str] = set()
+        self._believed: Counter[str] = Counter()
+        """What counts as a person's word because the file says so."""
+        self._has_core = run.store.count("core") > 0
+
+    def add(self, kind: str, read: pl.DataFrame) -> None:
+        """Commits what is new of an export's lines of one type; a second time adds only what a first one left out."""
+        rows = self._admitted(kind, self._owned(kind, read))
+        if kind == "memory":
+            told_by_user = rows.filter(pl.col("origin") == "user")
+            self._believed["memories as a person's word"] += told_by_user.height
+            self._believed["as confirmed"] += rows.filter("protected").height
+        if kind == "topic":
+            self._topics.update(rows["topic_id"])
+        if kind == "core_line":
+            self._believed["lines of core memory"] += rows.height
+        self._commit(events_of(kind, rows, imported_from=named(str(self._path)), now=self._run.now))
+
+    def add_notes(self, notes: list[Noted], form: str, *, first: int) -> None:
+        """Commits what is new of another program's notes, each with the turn that it rests on."""
+        rows = self._admitted("memory", _note_rows(self._run, notes, form, self._path, first=first))
+        kept = without_erased_turns(self._run.settings.home, self._run.store, rows)
+        self._run.reject(DELETED, rows.height - kept.height)
+        if kept.is_empty():
+            return
+        self._commit(pl.concat(encode(kind, kept) for kind in _KINDS))
+        # the people and things of a graph are known at once, before any night links its memories
+        names = mentions_of(kept, same_names(self._run.store.rows("identities")))
+        self._run.commit(resolved_names(self._run.store, names["family"].unique(), named=names))
+
+    def _owned(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows under this home's user, and its project where they were of that home's, with ids of episodes."""
+        owner = self._run.settings.owner
+        if "scope" in rows.columns:
+            project = pl.col("project_id").fill_null(pl.lit(owner.project_id))
+            rows = rows.with_columns(user_id=pl.lit(owner.user_id), project_id=project)
+        if "scope" in rows.columns and owner.scope != "system":  # nobody else writes for the system
+            rows = rows.with_columns(scope=pl.col("scope").replace("system", owner.scope))
+        if kind == "memory":
+            told = rows.filter(pl.col("cell_type") == EPISODE)
+            ids = zip(told["cell_id"], stable_ids(EPISODE, told.select(*OWNER, "session_id")), strict=True)
+            self._renamed |= {old: new for old, new in ids if old != new}
+        if not self._renamed:
+            return rows
+        return rows.with_columns(
+            pl.col(name).list.eval(pl.element().replace(self._renamed))
+            if dtype == pl.List(pl.String)
+            else pl.col(name).replace(self._renamed)
+            for name, dtype in rows.schema.items()
+            if is_reference(name)
         )
-        _commit_new(
-            run,
-            _rows(run, read.with_columns(pl.col("event_time").fill_null(undated)), form, file.path),
-            places,
-        )
+
+    def _admitted(self, kind: str, read: pl.DataFrame) -> pl.DataFrame:
+        """The rows that are new and that nothing here speaks against, at times at which they can have been said."""
+        run, key, table = self._run, KEYS[TABLE_OF[kind]], TABLE_OF[kind]
+        run.report.rows_in += read.height
+        once = read.unique(key, keep="first", maintain_order=True)
+        here = run.store.by_key(table, once[key], [key])
+        new = once.join(here, on=key, how="anti", maintain_order="left")
+        kept = self._not_deleted(kind, new)
+        found = kept.clear() if kind == "core_line" and self._has_core else kept
+        for column in _ABOUT.get(kind, ()):
+            there = run.store.by_key("cells", found[column], ["cell_id"])["cell_id"]
+            found = found.filter(pl.col(column).is_in([*there, *self._taken]))
+        run.reject(KNOWN, read.height - new.height)
+        run.reject(DELETED, new.height - kept.height)
+        run.reject(LOOSE, kept.height - found.height)
+        if "event_time" in found.columns:
+            hours = run.settings.readers.ahead_hours
+            found, is_late = with_possible_times(found, now=run.now, ahead_hours=hours)
+            self._places.count_late(found.filter(is_late).height)
+        if kind == "memory":
+            self._taken.update(found["cell_id"])
+            run.show(found["content"])
+        return found
+
+    def _not_deleted(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
+        store, home = self._run.store, self._run.settings.home
+        if kind == "memory":
+            return without_deleted_cells(home, store, rows)
+        if kind == "turn":
+            return without_erased_turns(home, store, rows)
+        if kind == "edge":
+            gone = store.rows("tombstones", ["cell_id"])
+            for end in ("source_id", "target_id"):
+                rows = rows.join(gone, left_on=end, right_on="cell_id", how="anti", maintain_order="left")
+            return rows
+        # what was deleted elsewhere takes nothing away that is here
+        if kind == "deleted":
+            here = store.by_key("cells", rows["cell_id"], ["cell_id"])
+            return rows.join(here, on="cell_id", how="anti", maintain_order="left")
+        return rows
+
+    def _commit(self, events: pl.DataFrame | None) -> None:
+        if events is None:
+            return
+        self._run.count(**dict(events.group_by("kind", maintain_order=True).len().iter_rows()))
+        if not self._run.report.dry_run:
+            self._run.workspace.commit(events, self._run.now)
+
+    def finish(self) -> None:
+        """Counts the topics of which other memories live here than there, and writes core memory where lines came.
+
+        Whoever has the same ones keeps its counts: a summary may leave memories out that wait for no other one.
+        """
+        run = self._run
+        if believed := +self._believed:
+            told = ", ".join(f"{number:,} {what}" for what, number in believed.items())
+            run.note(f"{named(self._path.name)} is believed: {told}. Take in only what you exported yourself")
+        if run.report.dry_run:
+            return
+        counts = topic_counts(run.store, sorted(self._topics), {})
+        ends = ["topic_id", "cell_count"]
+        as_exported = run.store.by_key("topics", counts["topic_id"], ends)
+        run.commit({"topic.counted": counts.join(as_exported, on=ends, how="anti")})
+        if believed["lines of core memory"]:
+            write_core(run.workspace)
+
+
+_COUNTS: Final = (
+    "retrieval_count", "citation_count", "ignore_count", "confirmations", "archived_count", "revived_count",
+)  # fmt: skip
+_KINDS: Final = ("turn.recorded", "cell.extracted", "cell.imported")
+"""The events of a note that comes in."""
 
 
 _NOTED: Final = pl.Schema(
     {
-        "turn_index": pl.Int64(),
         "content": pl.String(),
         "subject": pl.String(),
         "entities": pl.List(pl.String),
@@ -89,8 +231,8 @@ _NOTED: Final = pl.Schema(
 )
 
 
-def _rows(run: Stage, notes: pl.DataFrame, form: str, path: Path) -> pl.DataFrame:
-    """Notes (`_NOTED`) with the columns of their turn, their birth and their state; ids depend on their text alone."""
+def _note_rows(run: Stage, notes: list[Noted], form: str, path: Path, *, first: int) -> pl.DataFrame:
+    """Notes with the columns of their turn, their birth and their state; ids depend on owner and text alone."""
     decay = run.settings.decay
     shared = {
         **run.workspace.home.owner,
@@ -109,42 +251,114 @@ def _rows(run: Stage, notes: pl.DataFrame, form: str, path: Path) -> pl.DataFram
         "imported_from": named(str(path)),
         **dict.fromkeys(_COUNTS, 0),
     }
-    given = notes.with_columns(
-        content_hashes(notes["content"]),
-        *(pl.lit(value).alias(name) for name, value in shared.items()),
-        topic_hint="subject",
-        valid_from="event_time",
-        **dict.fromkeys(("artifacts", "steps"), pl.lit([], dtype=pl.List(pl.String))),
+    undated = unknown_until(file_time(path))  # of a note of which nobody says when it was made
+    given = (
+        pl.DataFrame([vars(note) for note in notes], schema=_NOTED)
+        .with_row_index("turn_index", offset=first)
+        .with_columns(pl.col("event_time").fill_null(undated))
+        .with_columns(
+            content_hashes(pl.Series([note.content for note in notes])),
+            *(pl.lit(value).alias(name) for name, value in shared.items()),
+            topic_hint="subject",
+            valid_from="event_time",
+            **dict.fromkeys(("artifacts", "steps"), pl.lit([], dtype=pl.List(pl.String))),
+        )
     )
     identity = given.select(*OWNER, "session_id", "content_hash")
-    named_rows = given.with_columns(stable_ids("turn", identity), stable_ids("cell", identity))
-    payloads = [CATALOGUE[kind].payload for kind in KINDS]
+    with_ids = given.with_columns(stable_ids("turn", identity), stable_ids("cell", identity))
+    payloads = [CATALOGUE[kind].payload for kind in _KINDS]
     return new_cells(
-        named_rows.with_columns(evidence=pl.concat_list("turn_id")),
+        with_ids.with_columns(evidence=pl.concat_list("turn_id")),
         more=pl.Schema({name: dtype for payload in payloads for name, dtype in payload.items()}),
     )
 
 
-_COUNTS: Final = (
-    "retrieval_count", "citation_count", "ignore_count", "confirmations", "archived_count", "revived_count",
-)  # fmt: skip
+# the events of rows: those of a row's birth, then its state, each at its own time; folded, they give the row as it was
 
 
-def _commit_new(run: Stage, read: pl.DataFrame, places: Places) -> None:
-    """Commits the memories that are neither here nor deleted nor erased."""
-    rows, is_late = with_possible_times(read, now=run.now, ahead_hours=run.settings.readers.ahead_hours)
-    run.report.rows_in += rows.height
-    new = unknown(run, "cells", rows.with_columns(is_late=is_late))
-    home = run.settings.home
-    kept = without_erased_turns(home, run.store, without_deleted_cells(home, run.store, new))
-    run.reject(DELETED, new.height - kept.height)
-    if kept.is_empty():
-        return
-    run.show(kept["content"])
-    places.count_late(kept.filter("is_late").height)
-    run.count(**dict.fromkeys(KINDS, kept.height))
-    if not run.report.dry_run:
-        run.workspace.commit(pl.concat([encode(kind, kept) for kind in KINDS]), run.now)
-    # the people and things of a graph are known at once, before any night links its memories
-    names = mentions_of(kept, same_names(run.store.rows("identities")))
-    run.commit(resolved_names(run.store, names["family"].unique(), named=names))
+def events_of(kind: str, rows: pl.DataFrame, *, imported_from: str, now: datetime) -> pl.DataFrame | None:
+    """Events of rows of one type of line, with their `recorded_at`; null where there are none."""
+    if rows.is_empty():
+        return None
+    told = rows.with_columns(imported_from=pl.lit(imported_from), imported_at=pl.lit(now).cast(TIMESTAMP))
+    if "reason" not in rows.columns:
+        told = told.with_columns(reason=pl.lit(WHY))
+    parts = [
+        encode(name, shaped(of_kind, CATALOGUE[name].payload)).with_columns(recorded_at=of_kind[time])
+        for name, of_kind, time in _PARTS[kind](told)
+        if of_kind.height
+    ]
+    return pl.concat(parts, rechunk=True)
+
+
+def _memories(rows: pl.DataFrame) -> list[Part]:
+    """A memory as it was when it was made, and what became of it; a person's confirmation stands by itself."""
+    is_episode = pl.col("cell_type") == EPISODE
+    is_replaced = pl.col("status") == "superseded"
+    bare = dict.fromkeys(("topic_id", "summary", "supersedes", "superseded_by", "superseded_at"))
+    doubts = dict.fromkeys(("needs_review", "is_judged", "is_summarized", "protected"), False)
+    born = rows.filter(~is_episode).with_columns(
+        **{name: pl.lit(value, dtype=rows.schema[name]) for name, value in {**bare, **doubts}.items()},
+        valid_until=pl.when(~is_replaced).then("valid_until"),
+        status=pl.lit("active"),
+    )
+    episodes = rows.filter(is_episode).with_columns(pl.col(TURN_COUNT).fill_null(0), cell_ids=_none())
+    confirmed = rows.filter("protected").with_columns(note=pl.lit(None, dtype=pl.String))
+    return [
+        ("cell.extracted", born, "recorded_at"),
+        ("episode.written", episodes, "recorded_at"),
+        ("cell.protected", confirmed, "imported_at"),
+        ("cell.imported", rows, "imported_at"),
+    ]
+
+
+def _topics(rows: pl.DataFrame) -> list[Part]:
+    return [
+        ("topic.opened", rows, "updated_at"),
+        ("topic.summarized", rows.drop_nulls(["summary", "summarized_at"]), "summarized_at"),
+        ("topic.counted", rows, "updated_at"),
+        ("topic.flagged", rows.filter("needs_review"), "updated_at"),
+        ("topic.merged", rows.drop_nulls("merged_into"), "updated_at"),
+    ]
+
+
+def _entities(rows: pl.DataFrame) -> list[Part]:
+    return [
+        ("entity.resolved", rows, "updated_at"),
+        ("entity.enriched", rows.drop_nulls(["summary", "enriched_count"]), "updated_at"),
+        ("entity.flagged", rows.filter("needs_review"), "updated_at"),
+    ]
+
+
+def _links(rows: pl.DataFrame) -> list[Part]:
+    return [
+        ("cell.linked", rows, "linked_at"),
+        ("cell.examined", rows.drop_nulls("examined_at"), "examined_at"),
+    ]
+
+
+def _one(name: str, time: str) -> Callable[[pl.DataFrame], list[Part]]:
+    """The parts of rows that one kind of event makes as they are."""
+    return lambda rows: [(name, rows, time)]
+
+
+def _none() -> pl.Expr:
+    return pl.lit([], dtype=pl.List(pl.String))
+
+
+_PARTS: dict[str, Callable[[pl.DataFrame], list[Part]]] = {
+    "memory": _memories,
+    "turn": _one("turn.recorded", "recorded_at"),
+    "chunk": _one("chunk.cut", "recorded_at"),
+    "topic": _topics,
+    "contradiction": _one("contradiction.imported", "imported_at"),
+    "judgement": _one("pair.judged", "judged_at"),
+    "entity": _entities,
+    "identity": _one("identity.recorded", "recorded_at"),
+    "mention": _one("mention.recorded", "imported_at"),
+    "artifact": _one("artifact.recorded", "imported_at"),
+    "edge": _one("edge.drawn", "recorded_at"),
+    "link": _links,
+    "core_line": _one("core.promoted", "promoted_at"),
+    "deleted": _one("cell.deleted", "deleted_at"),
+}

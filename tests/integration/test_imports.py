@@ -20,8 +20,8 @@ from slowwave.home.core_file import persons_words
 from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli.program import program
 from slowwave.journal.derivations import in_force
-from slowwave.recording import own_export
-from slowwave.recording.own_export import events_of
+from slowwave.recording import imports
+from slowwave.recording.imports import events_of
 from slowwave.rewrite.byte_scan import files_with
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.moments import day_of, unknown_until
@@ -414,7 +414,7 @@ def test_an_import_that_was_cut_off_is_completed_by_the_next(home, exported, oth
             raise KeyboardInterrupt
         return events_of(kind, rows, **asked)
 
-    monkeypatch.setattr(own_export, "events_of", cut_off)
+    monkeypatch.setattr(imports, "events_of", cut_off)
     with pytest.raises(KeyboardInterrupt):
         take(other, exported)
     monkeypatch.undo()

@@ -40,12 +40,12 @@ _OURS: Final = frozenset({"person", "project", "organization", "place", "concept
 
 @dataclass(frozen=True)
 class Noted:
-    """A memory as another program had it, without secrets: `entities` as `Name (type)`, `noted_at` null if unknown."""
+    """A memory as another program had it, without secrets: `entities` as `Name (type)`, its time null if unknown."""
 
     content: str
     subject: str | None
     entities: tuple[str, ...]
-    noted_at: datetime | None = None
+    event_time: datetime | None = None
 
 
 def _is_graph_record(record: Fields) -> bool:
@@ -136,8 +136,8 @@ def _relation(fields: Fields, types: Mapping[str, str], counts: Counts) -> Noted
 
 def _of_mem0(fields: Fields, counts: Counts) -> list[Noted]:
     text = _text(fields.get("memory"), counts)
-    noted_at = parse_time(fields.get("updated_at")) or parse_time(fields.get("created_at"))
-    return [Noted(text, None, (), noted_at)] if text else []
+    event_time = parse_time(fields.get("updated_at")) or parse_time(fields.get("created_at"))
+    return [Noted(text, None, (), event_time)] if text else []
 
 
 def _reason(fields: Fields) -> str:
