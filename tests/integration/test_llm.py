@@ -4,8 +4,6 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from pathlib import Path
 from typing import Literal
 
@@ -284,21 +282,19 @@ def test_what_does_not_pass_becomes_a_transient_error_after_the_repeats(
     assert (outcome.input_tokens, outcome.output_tokens) == (0, 0)
 
 
-@pytest.mark.parametrize("ask_for", ["7", "7.0", "date"])
+@pytest.mark.parametrize("ask_for", ["7", "7.0"])
 def test_retry_after_is_honoured_up_to_the_time_out(
     opened: Callable[..., LLM], ask_for: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("tenacity.sleep_using_event", lambda event: pauses.append)
-    moment = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
-    header = moment if ask_for == "date" else ask_for
     with OpenAIServer(
-        in_turn(rate_limited(header), rate_limited("900"), rate_limited("soon"), GOOD)
+        in_turn(rate_limited(ask_for), rate_limited("900"), rate_limited("soon"), GOOD)
     ) as server:
         outcome = opened(server, timeout_seconds=30.0).ask_all([ask()])[0]
     assert outcome.answer is not None
     first, second, third = pauses
-    assert first == (30.0 if ask_for == "date" else 7.0)
+    assert first == 7.0
     assert second == 30.0
     assert third < 1.0
 

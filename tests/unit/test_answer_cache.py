@@ -97,5 +97,5 @@ def test_a_cache_damaged_while_it_is_used_is_named_with_the_cure(path: Path) -> 
 
 def test_a_folder_that_cannot_be_made_is_a_matter_of_configuration(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="cannot be made"):
+    with pytest.raises(ConfigError, match="folder cannot be used"):
         AnswerCache(tmp_path / "file" / "answers.sqlite")
