@@ -239,17 +239,12 @@ def _is_others(clause: str, turn: Turn, names: frozenset[str], *, is_closing: bo
     for match in _SAYER.finditer(clause):
         if _CONDITION.search(match["who"] or "") or (is_closing and not _closes(match)):
             continue
-        who = words_of(_sayer(match)).stems
+        who = words_of(_JOINT.split(match["who"] or match["after"])[-1]).stems
         is_known = bool(turn.speaker or who & words_of(turn.content).stems or _THEY_SAY.search(turn.content))
         is_other = is_known and bool(who) and not who & (names | {"user", "assis"})
         if is_other or words_of(match["to"] or "").stems & names:
             return True
     return False
-
-
-def _sayer(match: re.Match[str]) -> str:
-    """The subject of a verb of saying; where it has none, all that is before it counts as one."""
-    return _JOINT.split(match["who"] or match["after"])[-1].strip() or match.string[: match.start("who")]
 
 
 def _closes(match: re.Match[str]) -> bool:
