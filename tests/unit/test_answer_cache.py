@@ -29,10 +29,6 @@ def _write_many(path: Path, name: str) -> None:
     cache.close()
 
 
-def test_an_unknown_key_is_a_miss(cache: AnswerCache) -> None:
-    assert cache.get("k") is None
-
-
 def test_the_newest_answer_under_a_key_wins(cache: AnswerCache) -> None:
     cache.set("k", "1")
     cache.set("k", "2")
