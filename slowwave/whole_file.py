@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import threading
+from collections.abc import Iterable
 from io import BufferedReader
 from itertools import takewhile
 from pathlib import Path
@@ -36,13 +37,15 @@ def read_plain(path: Path) -> bytes:
 
 def write_whole(
     path: Path,
-    data: bytes | str,
+    data: bytes | str | Iterable[str],
     *,
     mode: int = 0o666,
     is_durable: bool = True,
     like: Path | None = None,
 ) -> None:
     """Replaces a file by way of a draft beside it, and makes its folders, for this user alone.
+
+    `data` may come in parts, which are written one after the other.
 
     When this returns the file survives a power cut too, unless `is_durable` is False, which is faster. It has the mode,
     attributes and owner of the file `like`, where that one is there, else `mode`.
@@ -58,7 +61,8 @@ def write_whole(
     opened = PRIVATE if like is not None and like.exists() else mode
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, opened), "wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
+            parts = [data] if isinstance(data, bytes | str) else data
+            file.writelines(part.encode() if isinstance(part, str) else part for part in parts)
             if like is not None and like.exists():
                 _resemble(draft, like)
             if is_durable:

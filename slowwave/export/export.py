@@ -1,7 +1,6 @@
 """`export`: everything that the asker may see, into one file of a folder. Nothing of the home changes."""
 
 import json
-import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +23,7 @@ from slowwave.schemas.moments import day_of
 from slowwave.schemas.report import Exported
 from slowwave.schemas.requests import ExportRequest
 from slowwave.schemas.tables import TIMESTAMP
+from slowwave.whole_file import PRIVATE, write_whole
 
 SECRETS = "secrets were taken out of it: `slowwave run redact` takes them out of the home as well"
 
@@ -88,21 +88,10 @@ def _write(path: Path, lines: Iterable[str]) -> None:
     Raises:
         InputError: the folder cannot be written; what was there stays.
     """
-    draft = path.with_name(f".{path.name}.draft")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with open(draft, "w", encoding="utf-8", newline="\n", opener=_private) as file:
-            file.writelines(lines)
-        draft.replace(path)
+        write_whole(path, lines, mode=PRIVATE, is_durable=False)
     except OSError as error:
         raise _unwritable(path.parent, error) from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _private(path: str, flags: int) -> int:
-    """A new file that only this user can read."""
-    return os.open(path, flags, 0o600)
 
 
 def _unwritable(folder: Path, error: OSError) -> InputError:

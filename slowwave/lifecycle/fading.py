@@ -28,23 +28,16 @@ def to_archive(
 
     Returns `cell_id`, `effective_confidence` (0..1), `reason` and the new `archived_count`, sorted by id.
     """
+    confidence, unused = effective_confidence(now=now), unused_days(now=now)
+    due = fading(cells, cell_usage, now=now, forget=forget, days=0)
     return (
-        _may_fade(cells, cell_usage)
-        .with_columns(
-            effective_confidence=effective_confidence(now=now),
-            unused_days=unused_days(now=now),
-        )
-        .filter(
-            (pl.col("effective_confidence") < forget.min_confidence)
-            & (pl.col("unused_days") >= forget.unused_days)
-        )
+        cells.join(cell_usage, on="cell_id", how="inner")
+        .join(due, on="cell_id", how="semi")
         .select(
             "cell_id",
-            "effective_confidence",
+            effective_confidence=confidence,
             reason=pl.format(
-                "confidence {} after {} days unused",
-                pl.col("effective_confidence").round(3),
-                pl.col("unused_days").round(0).cast(pl.Int64),
+                "confidence {} after {} days unused", confidence.round(3), unused.round(0).cast(pl.Int64)
             ),
             archived_count=pl.col("archived_count") + 1,
         )
@@ -60,7 +53,7 @@ def fading(
     forget: ForgetSettings,
     days: float,
 ) -> pl.DataFrame:
-    """Active cells that `to_archive` will archive within `days` if nobody uses them until then.
+    """Active cells, not protected and never cited, that fade within `days` if nobody uses them until then.
 
     The retention formula is solved for the time at which it meets the least effective confidence, which is never
     before the days that must pass without use. Returns `cell_id` and `fades_at` (before `now` for a cell that is due),
@@ -73,19 +66,15 @@ def fading(
     gets_below = (rate_of() > 0) | (
         share > 1
     )  # what stands at the least confidence and does not fade stays there
+    may_fade = (pl.col("status") == "active") & ~pl.col("protected") & (pl.col("citation_count") == 0)
     return (
-        _may_fade(cells, cell_usage)
+        cells.join(cell_usage, on="cell_id", how="inner")
+        .filter(may_fade)
         .with_columns(ahead=ahead)
         .filter((pl.col("ahead") <= days) & gets_below)
         .select("cell_id", fades_at=pl.lit(now) + pl.duration(microseconds=microseconds))
         .sort("fades_at", "cell_id")
     )
-
-
-def _may_fade(cells: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
-    """Cells that time alone may archive, with their usage: active, not protected, never cited."""
-    may_fade = (pl.col("status") == "active") & ~pl.col("protected") & (pl.col("citation_count") == 0)
-    return cells.join(cell_usage, on="cell_id", how="inner").filter(may_fade)
 
 
 RECENT_RATE_DAYS = 90.0

@@ -80,14 +80,6 @@ def _compare(
     rivals: list[Row], both_valid: Collection[Pair], next_of: dict[str, str], undecided: set[Pair]
 ) -> None:
     """Add what outdates what among the values of one property, and the pairs that wait for somebody to decide."""
-    are_dated = not any(is_unknown(cell["valid_from"]) for cell in rivals)
-    if are_dated and not both_valid and len({(cell["origin"], cell["protected"]) for cell in rivals}) == 1:
-        last = max(rivals, key=_holding)  # of words that are trusted alike the last one holds
-        held = plain_text(last["value"])
-        next_of.update(
-            {cell["cell_id"]: last["cell_id"] for cell in rivals if plain_text(cell["value"]) != held}
-        )
-        return
     standing = list[tuple[str, Row]]()
     for cell in sorted(rivals, key=_holding, reverse=True):
         value = plain_text(cell["value"])

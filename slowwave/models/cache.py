@@ -66,19 +66,13 @@ class AnswerCache:
             yield
         except sqlite3.ProgrammingError:
             raise
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF in busy:
-                told = (
-                    f"{what} is locked or its disk is full ({error.sqlite_errorname}). Free it and try again."
-                )
+        except (sqlite3.DatabaseError, OSError) as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            why = getattr(error, "sqlite_errorname", None) or type(error).__name__
+            if code in busy:
+                told = f"{what} is locked or its disk is full ({why}). Free it and try again."
                 raise TransientError(told) from error
-            told = f"{what} cannot be used ({error.sqlite_errorname}). Check the folder's rights."
-            raise ConfigError(told) from error
-        except sqlite3.DatabaseError as error:
             raise ConfigError(
-                f"{what} is damaged or no cache ({type(error).__name__}). "
-                "It can be deleted: only repeated calls would be paid for again."
+                f"{what} is damaged or no cache, or its folder cannot be used ({why}). Check the folder's rights. "
+                "The file can be deleted: only repeated calls would be paid for again."
             ) from error
-        except OSError as error:
-            told = f"{what} cannot be made ({error.strerror}). Check the folder's rights."
-            raise ConfigError(told) from error

@@ -10,8 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
@@ -50,6 +49,7 @@ _CAN_PASS = {
 }
 
 
+@dataclass(eq=False)
 class ServerError(Exception):
     """A server failed over a request, or refuses it.
 
@@ -57,20 +57,11 @@ class ServerError(Exception):
     `status` is that of HTTP; 0 where no answer came.
     """
 
-    def __init__(
-        self,
-        error: SlowwaveError,
-        *,
-        retry_after: float = 0.0,
-        is_fatal: bool = False,
-        is_about_text: bool = False,
-    ) -> None:
-        super().__init__(type(error).__name__)
-        self.error = error
-        self.retry_after = retry_after
-        self.is_fatal = is_fatal
-        self.is_about_text = is_about_text
-        self.status = 0
+    error: SlowwaveError
+    retry_after: float = 0.0
+    is_fatal: bool = False
+    is_about_text: bool = False
+    status: int = 0
 
 
 def openai_client(settings: Settings) -> "openai.OpenAI":
@@ -233,18 +224,12 @@ def _code(text: object) -> str:
 
 
 def _retry_after(error: Exception) -> float:
-    """Seconds that the server asks to wait, from either form of the header; 0 when it does not ask."""
+    """Seconds that the server asks to wait; 0 when it does not ask, or names a date instead."""
     response = getattr(error, "response", None)
-    text = response.headers.get("retry-after", "") if response is not None else ""
     try:
-        return max(0.0, float(text))
-    except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(text)
+        return max(0.0, float(response.headers.get("retry-after", "") if response is not None else ""))
     except ValueError:
         return 0.0
-    return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
 
 
 def bare(error: SlowwaveError) -> SlowwaveError:

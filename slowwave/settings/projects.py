@@ -65,18 +65,13 @@ def project_named(
             raise InputError(f"{name[:200]} lies in no repository: name a project, or a folder of one")
         return project_of(owner, name)
     there, folded = known(), name.casefold()
-    ways: tuple[Callable[[str], bool], ...] = (  # the nearest way first; capitals decide only among equals
-        lambda one: one == name,
-        lambda one: _bare(one) == name,
-        lambda one: folded in (one.casefold(), _bare(one).casefold()),
-        lambda one: bool(name) and not may_be_new and one.casefold().startswith(folded),
-    )
-    called = next((found for way in ways if (found := sorted(filter(way, there)))), [])
+    called = [name] if name in there else [one for one in there if folded in _names_of(one)]
     if not called and may_be_new:
         return _new(name)
-    if len(called) != 1:
-        raise NotFoundError(_unknown(name, there, called))
-    return called[0]
+    begun = sorted(called or (one for one in there if name and one.casefold().startswith(folded)))
+    if len(begun) != 1:
+        raise NotFoundError(_unknown(name, there, begun))
+    return begun[0]
 
 
 def namesakes(project: str, there: Iterable[str]) -> list[str]:
@@ -87,6 +82,11 @@ def namesakes(project: str, there: Iterable[str]) -> list[str]:
 def _bare(project: str) -> str:
     """The name of a repository's project without the hash; of any other the whole id."""
     return project[: -DIGEST - 1] if _OF_REPOSITORY.fullmatch(project) else project
+
+
+def _names_of(project: str) -> tuple[str, str]:
+    """The names by which a project is called: capitals do not matter."""
+    return _bare(project).casefold(), project.casefold()
 
 
 def _new(name: str) -> str:
@@ -100,7 +100,7 @@ def _new(name: str) -> str:
 
 def _unknown(name: str, there: set[str], begun: list[str]) -> str:
     """The refusal of a name, with the nearest ones; an id that is no plain word is not shown."""
-    forms = {one: (_bare(one).casefold(), one.casefold()) for one in sorted(there)}
+    forms = {one: _names_of(one) for one in sorted(there)}
     known = {form for both in forms.values() for form in both}
     close = get_close_matches(name.casefold(), known, n=PROJECTS_SHOWN)
     near = [one for form in close for one, both in forms.items() if form in both]

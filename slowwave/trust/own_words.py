@@ -26,7 +26,7 @@ _ANY_MARK: Final = pattern(rf"\s*(?:{'|'.join(mark.pattern for mark in MARKS)})"
 _ATTRIBUTION: Final = pattern(r"\s*(?:—|–|--|~)\s*\S.{0,60}$")
 """Under a quote, the name of its source."""
 
-_REPORTS, _READING = compiled("reports"), compiled("reading")
+_REPORTS, _READING, _SAYS = compiled("reports"), compiled("reading"), compiled("says")
 _INTRODUCES, _STATES, _HANDS_OVER = compiled("introduces"), compiled("states"), compiled("hands_over")
 
 _SENTENCE: Final = pattern(r"(?<=[.!?])[\"'”’)]*\s+|(?<=\s)[—–-]{1,2}\s+|(?<=\ufdd0)\s+(?=[^\W\d_])")
@@ -84,7 +84,7 @@ def parts_of(text: str, *, is_typed: bool = True) -> Parts:
             continue
         own, other, goes_on = _prose(line, is_typed=is_typed)
         is_handed = bool(is_typed and goes_on and _HANDS_OVER.search(own))
-        part: Part = "quoted" if is_handed or _reports(f"{own}{other}") else "reported"
+        part: Part = "quoted" if is_handed or _is_plain_quote(line, own) else "reported"
         parts["own"].append(own)
         parts[part].append(other)
         end = "message" if is_handed else "prose" if is_typed else "paragraph"
@@ -151,9 +151,20 @@ def _is_introduction(clause: str, *, is_typed: bool) -> bool:
     return is_typed and bool(_INTRODUCES.search(clause)) and not _STATES.search(clause)
 
 
+def _is_plain_quote(line: str, own: str) -> bool:
+    """Return whether a line, or what its writer says before a colon, names a text or tool that says what it tells."""
+    return (_is_reporting(line) and _SAYS.search(line) is not None) or (
+        own.rstrip().endswith(":") and _reports(own)
+    )
+
+
 def _reports(text: str) -> bool:
     """Return whether a document, a tool or an assistant is said to say something."""
-    return not REPORTING.isdisjoint(_WORD.findall(text.lower())) and _REPORTS.search(text) is not None
+    return _is_reporting(text) and _REPORTS.search(text) is not None
+
+
+def _is_reporting(text: str) -> bool:
+    return not REPORTING.isdisjoint(_WORD.findall(text.lower()))
 
 
 def _hands_over(sentence: str) -> bool:

@@ -7,7 +7,8 @@ somebody else. Words are compared by their beginnings: what is said in other wor
 word as long as there is other text that it could come from.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +29,9 @@ TAKEN: Final = 2
 HALF: Final = 0.5
 """Share of a memory's words that a turn must have to state it."""
 
+THIRD: Final = 1 / 3
+"""The same of the turn that the extractor names and that has the value: the rest tells the setting."""
+
 _DERIVED: Final = pattern(r"\d{4}-\d\d(?:-\d\d)?")
 """Dates that an extractor counts from the day of the turn: no turn has them."""
 
@@ -43,9 +47,11 @@ _SAID: Final = frozenset({"decid", "want", "wante", "prefe", "agree", "ask", "as
 _AGREES, _DOUBTS = compiled("agrees"), compiled("doubts")
 _SAYER, _THEY_SAY = compiled("sayer"), compiled("they_say")
 _JOINT: Final = pattern(r"\b(?:that|and|but|as|which|who|because|when|if|while|what)\b")
-_CONDITION: Final = pattern(r"(?i)\b(?:when|if|until|as soon as)\b")
+_CONDITION: Final = pattern(r"\b(?:when|if|until|as soon as)\b", re.IGNORECASE)
+_CLOSING: Final = pattern(r",\s*(?:as|so|wie|comme|como)?\s*$")
 _SENTENCE_END: Final = pattern(r"(?<=[.!?\n])\s*")
 _FIRST_SENTENCES: Final = 3
+_SENTENCE: Final = pattern(r"(?<=\w\w\w[.;:])\s+|(?<=[^\w\s][.;:])\s+")
 _REASON: Final = pattern(r",? (?:because|since|weil|parce que|porque) ")
 
 
@@ -138,13 +144,13 @@ def _rank(memory: Mapping[str, Any], turns: Mapping[int, Turn], pieces: Sequence
     neutral = [(rank, text) for rank, text in pieces if rank != _RANK["agent"]]
     for number in order:
         ground = _ground(number, turns)
-        if _holds(memory, words_of(ground), names):
+        if _holds(memory, words_of(ground), names, is_named=number == named):
             rank = _taken(memory["text"], words_of(ground), neutral, least=_RANK[PERSON])
             return max(rank, _RANK[REPORTED if _is_passed_on(memory, turns[number], names) else PERSON])
     if named in turns and turns[named].is_persons:
         parts = parts_of(turns[named].content)
         for origin, ground in ((REPORTED, f"{parts.own}\n{parts.reported}"), (QUOTED, "\n".join(parts))):
-            if _holds(memory, words_of(ground), names):
+            if _holds(memory, words_of(ground), names, is_named=True):
                 return _taken(memory["text"], words_of(ground), neutral, least=_RANK[origin])
     least = max((_RANK[turns[number].origin] for number in order), default=_RANK[PERSON])
     return _traced(memory["text"], pieces, least=least)
@@ -159,18 +165,19 @@ def _ground(number: int, turns: Mapping[int, Turn]) -> str:
     return f"{own}\n{parts_of(before.content, is_typed=False).own}"
 
 
-def _holds(memory: Mapping[str, Any], ground: Words, names: frozenset[str]) -> bool:
-    """Return whether words have the exact values of a memory's value, and enough of it with or without its reason."""
+def _holds(memory: Mapping[str, Any], ground: Words, names: frozenset[str], *, is_named: bool) -> bool:
+    """Return whether words have the exact values of a memory's value, and enough of its main clause or of all."""
     value = words_of(_DERIVED.sub(" ", memory["value"] or ""))
+    there = ground.stems | names
     if not ground.stems or not value.exact <= ground.exact:
         return False
-    told = (memory["content"], _without_reason(memory["content"]))
-    asked = (words_of(_DERIVED.sub(" ", text)).stems - names - _SAID for text in told)
-    return max(_share(stems, ground.stems | names) for stems in asked) >= HALF
-
-
-def _without_reason(content: str) -> str:
-    return _REASON.split(content)[0]
+    clauses = [
+        clause for sentence in _SENTENCE.split(memory["content"]) for clause in _REASON.split(sentence)
+    ]
+    main = max(clauses, key=lambda clause: len(value.stems & words_of(clause).stems))
+    asked = (words_of(_DERIVED.sub(" ", text)).stems - names - _SAID for text in (main, memory["content"]))
+    has_value = is_named and (not value.stems or _share(value.stems, there) >= HALF)
+    return max(_share(stems, there) for stems in asked) >= (THIRD if has_value else HALF)
 
 
 def _share(asked: frozenset[str], there: frozenset[str]) -> float:
@@ -206,12 +213,31 @@ def _traced(text: str, pieces: Sequence[tuple[int, str]], *, least: int) -> int:
 
 
 def _is_passed_on(memory: Mapping[str, Any], turn: Turn, names: frozenset[str]) -> bool:
-    """Return whether a memory, but for its reason, says that somebody else than the speakers `names` says it.
+    """Return whether a memory gives what it states, its value or most of it, to somebody else than the speaker."""
+    clauses = [
+        (words_of(clause).stems, is_others) for clause, is_others in _clauses(memory["content"], turn, names)
+    ]
+    value = words_of(memory["value"] or "").stems
+    most = max(len(value & stems) for stems, _ in clauses)
+    said = {True: frozenset[str](), False: frozenset[str]()}
+    for stems, is_others in clauses:
+        if len(value & stems) == most:
+            said[is_others] |= stems
+    return bool(said[True]) and (bool(value) or len(said[True]) >= len(said[False]))
 
-    Whoever the turn does not know is a way to put it: its words have no such name, and no "they say".
-    """
-    for match in _SAYER.finditer(_without_reason(memory["content"])):
-        if _CONDITION.search(match["who"] or ""):
+
+def _clauses(content: str, turn: Turn, names: frozenset[str]) -> Iterator[tuple[str, bool]]:
+    """The clauses of a memory, each with whether somebody else is said to say it; at its end, the whole sentence."""
+    for sentence in _SENTENCE.split(content):
+        is_closed = _is_others(sentence, turn, names, is_closing=True)
+        for clause in _REASON.split(sentence):
+            yield clause, is_closed or _is_others(clause, turn, names)
+
+
+def _is_others(clause: str, turn: Turn, names: frozenset[str], *, is_closing: bool = False) -> bool:
+    """Return whether somebody who is neither a speaker of the evidence nor unknown to the turn says the clause."""
+    for match in _SAYER.finditer(clause):
+        if _CONDITION.search(match["who"] or "") or (is_closing and not _closes(match)):
             continue
         who = words_of(_JOINT.split(match["who"] or match["after"])[-1]).stems
         is_known = bool(turn.speaker or who & words_of(turn.content).stems or _THEY_SAY.search(turn.content))
@@ -219,3 +245,9 @@ def _is_passed_on(memory: Mapping[str, Any], turn: Turn, names: frozenset[str]) 
         if is_other or words_of(match["to"] or "").stems & names:
             return True
     return False
+
+
+def _closes(match: re.Match[str]) -> bool:
+    """Return whether a sentence ends with who says it: ", as the technician told Mara."."""
+    behind = match.string[match.end() :].strip(' .,;:!"”')
+    return not behind and _CLOSING.search(match.string[: match.start()]) is not None

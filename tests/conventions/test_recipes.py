@@ -89,13 +89,10 @@ def open_letters(settings: EmbeddingSettings) -> Embedder:
 
 
 class _Letters(Embedder):
-    def embed_documents(self, texts: Sequence[str]) -> Embedded:
+    def embed(self, texts: Sequence[str], prefix: str) -> Embedded:
         counts = [[1.0 + text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
         found = np.array(counts, dtype=np.float32)
         return Embedded(found / np.linalg.norm(found, axis=1, keepdims=True), {}, 0)
-
-    def embed_queries(self, texts: Sequence[str]) -> Embedded:
-        return self.embed_documents(texts)
 '''
 
 EPISODES = '''@click.command()

@@ -148,14 +148,6 @@ def test_what_does_not_pass_is_an_outage_after_the_retries(fault):
         assert len(server.bodies(EMBED)) == 2
 
 
-def test_a_silent_server_is_an_outage_and_not_a_wait_for_ever():
-    with ollama() as server:
-        embedder, _ = open_embedder(for_ollama(server, timeout_seconds=0.3, transport_retries=0))
-        server.fail(EMBED, silence(2.0))
-        with pytest.raises(TransientError, match="timeout_seconds"):
-            embedder.embed_documents(["one"])
-
-
 @pytest.mark.parametrize("fault", [GARBLED, PAGE])
 def test_an_answer_that_cannot_be_read_is_no_vector(fault):
     with ollama() as server:
@@ -220,15 +212,6 @@ def test_an_openai_server_embeds_in_order(monkeypatch):
     assert embedder.embedder_id == "openai/text-embedding-3-small/1536/v1"
 
 
-def test_a_refused_batch_is_halved_on_an_openai_server_too():
-    with openai() as server:
-        embedder, _ = open_embedder(for_openai(server))
-        server.fail("/v1/embeddings", refused(400), refused(400))
-        made = embedder.embed_documents(["bad", "good", "fine", "well"])
-    assert made.failures == {}
-    assert [len(body["input"]) for body in server.bodies("/v1/embeddings")] == [4, 2, 1, 1, 2]
-
-
 def test_a_text_that_is_refused_alone_is_a_failed_row_without_the_servers_words():
     with openai() as server:
         embedder, _ = open_embedder(for_openai(server))
@@ -253,13 +236,3 @@ def test_what_cannot_pass_on_an_openai_server_is_asked_once(fault: Fault, error)
         with pytest.raises(error):
             embedder.embed_documents(["one"])
         assert len(server.bodies("/v1/embeddings")) == 1
-
-
-@pytest.mark.parametrize("fault", [OVERLOADED, rate_limited(), RESET, GARBLED])
-def test_what_can_pass_on_an_openai_server_is_tried_again_exactly_as_often_as_set(fault: Fault):
-    with openai() as server:
-        embedder, _ = open_embedder(for_openai(server, transport_retries=2))
-        server.fail("/v1/embeddings", fault, fault, fault, fault)
-        with pytest.raises(TransientError):
-            embedder.embed_documents(["one"])
-        assert len(server.bodies("/v1/embeddings")) == 3

@@ -4,8 +4,6 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +13,6 @@ from pydantic import Field
 from slowwave.errors import (
     BudgetError,
     ConfigError,
-    ContractError,
     InputError,
     OutputError,
     SlowwaveError,
@@ -25,9 +22,8 @@ from slowwave.models.answers.extract import ExtractAnswer
 from slowwave.models.answers.fields import Answer, of_page
 from slowwave.models.cache import AnswerCache
 from slowwave.models.checks import check_llm
-from slowwave.models.gateway import LLM, open_llm
+from slowwave.models.gateway import LLM, OUTAGE_FAILURES, open_llm
 from slowwave.models.requests import Outcome, Prompt, Request
-from slowwave.models.state import OUTAGE_FAILURES
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.settings.groups import LLMSettings
 from tests.servers import (
@@ -96,7 +92,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     def open_one(
         server: OpenAIServer | OllamaServer, *, outage_failures: int = OUTAGE_FAILURES, **given: object
     ) -> LLM:
-        monkeypatch.setattr("slowwave.models.state.OUTAGE_FAILURES", outage_failures)
+        monkeypatch.setattr("slowwave.models.gateway.OUTAGE_FAILURES", outage_failures)
         settings = settings_for(server, **given)
         llm = open_llm(settings, tmp_path / "answers.sqlite")
         assert llm is not None
@@ -237,11 +233,6 @@ def test_a_callback_that_raises_ends_the_run_and_sends_nothing_more(opened: Call
         assert len(server.bodies(CHAT)) <= 3
 
 
-def test_no_requests_give_no_outcomes(opened: Callable[..., LLM]) -> None:
-    with OpenAIServer() as server:
-        assert opened(server).ask_all([]) == []
-
-
 # --- transport
 
 
@@ -284,31 +275,21 @@ def test_what_does_not_pass_becomes_a_transient_error_after_the_repeats(
     assert (outcome.input_tokens, outcome.output_tokens) == (0, 0)
 
 
-@pytest.mark.parametrize("ask_for", ["7", "7.0", "date"])
+@pytest.mark.parametrize("ask_for", ["7", "7.0"])
 def test_retry_after_is_honoured_up_to_the_time_out(
     opened: Callable[..., LLM], ask_for: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("tenacity.sleep_using_event", lambda event: pauses.append)
-    moment = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
-    header = moment if ask_for == "date" else ask_for
     with OpenAIServer(
-        in_turn(rate_limited(header), rate_limited("900"), rate_limited("soon"), GOOD)
+        in_turn(rate_limited(ask_for), rate_limited("900"), rate_limited("soon"), GOOD)
     ) as server:
         outcome = opened(server, timeout_seconds=30.0).ask_all([ask()])[0]
     assert outcome.answer is not None
     first, second, third = pauses
-    assert first == (30.0 if ask_for == "date" else 7.0)
+    assert first == 7.0
     assert second == 30.0
     assert third < 1.0
-
-
-def test_a_repeat_within_the_answers_mending_is_counted_too(opened: Callable[..., LLM]) -> None:
-    with OpenAIServer(in_turn(WRONG_ENUM, SERVER_ERROR, GOOD)) as server:
-        outcome = opened(server).ask_all([ask()])[0]
-    assert outcome.answer is not None
-    assert outcome.call_count == len(server.bodies(CHAT)) == 3
-    assert (outcome.input_tokens, outcome.output_tokens) == (200, 20)
 
 
 def test_an_outage_costs_a_few_requests_and_leaves_the_rest_unasked(opened: Callable[..., LLM]) -> None:
@@ -360,7 +341,7 @@ def test_no_server_at_all_is_a_transient_error(
     tmp_path: Path, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("slowwave.models.exchange.FIRST_PAUSE_SECONDS", 0.001)
-    monkeypatch.setattr("slowwave.models.state.OUTAGE_FAILURES", 1)
+    monkeypatch.setattr("slowwave.models.gateway.OUTAGE_FAILURES", 1)
     with OpenAIServer() as gone:
         pass
     settings = settings_for(gone, provider=provider, transport_retries=1)
@@ -396,16 +377,6 @@ def test_what_only_configuration_can_cure_ends_the_run_at_once(
     assert all(type(outcome.error) is ConfigError for outcome in outcomes)
     assert llm.is_down
     assert str(outcomes[1].error).startswith("not asked: ")
-
-
-def test_a_request_that_the_server_finds_bad_is_a_matter_of_configuration(opened: Callable[..., LLM]) -> None:
-    with OpenAIServer(lambda body: refused(400, "unsupported_parameter")) as server:
-        llm = opened(server, outage_failures=2)
-        outcomes = llm.ask_all([ask(str(number)) for number in range(5)])
-        assert len(server.bodies(CHAT)) == 2
-    assert all(type(outcome.error) is ConfigError for outcome in outcomes)
-    assert "400 (unsupported_parameter)" in str(outcomes[0].error)
-    assert llm.is_down
 
 
 def test_one_prompt_that_the_server_finds_bad_does_not_end_the_run(opened: Callable[..., LLM]) -> None:
@@ -563,12 +534,6 @@ def test_the_error_of_an_unusable_answer_names_fields_and_kinds(opened: Callable
     assert "? extra_forbidden" in message
 
 
-def test_the_error_says_when_the_answer_was_cut(opened: Callable[..., LLM]) -> None:
-    with OpenAIServer(lambda body: Fault("cut", GOOD)) as server:
-        outcome = opened(server).ask_all([ask()])[0]
-    assert "cut at max_answer_tokens" in str(outcome.error)
-
-
 def test_numbers_that_a_small_model_puts_in_quotes_are_taken(opened: Callable[..., LLM]) -> None:
     with OllamaServer(lambda body: '{"colour": "red", "numbers": ["1"]}') as server:
         outcome = opened(server).ask_all([ask()])[0]
@@ -648,13 +613,6 @@ def test_a_budget_also_ends_the_mending_of_an_answer(opened: Callable[..., LLM])
     assert outcome.call_count == 1
 
 
-def test_a_budget_of_nothing_sends_nothing(opened: Callable[..., LLM]) -> None:
-    with OpenAIServer(lambda body: GOOD) as server:
-        outcome = opened(server, budget_tokens=0).ask_all([ask()])[0]
-        assert server.requests == []
-    assert isinstance(outcome.error, BudgetError)
-
-
 def test_a_spent_cost_budget_sends_nothing_more(opened: Callable[..., LLM]) -> None:
     with OpenAIServer(lambda body: GOOD) as server:
         llm = opened(server, budget_cost=0.0001, prices={"m": {"input": 1.0, "output": 1.0}})
@@ -716,12 +674,6 @@ def test_a_change_of_anything_that_shapes_an_answer_asks_again(
         outcome = opened(server, **given).ask_all([request])[0]
         assert len(server.bodies(CHAT)) == 2
     assert not outcome.is_cached
-
-
-def test_another_server_is_asked_again(opened: Callable[..., LLM]) -> None:
-    with OpenAIServer(lambda body: GOOD) as one, OpenAIServer(lambda body: GOOD) as two:
-        opened(one).ask_all([ask()])
-        assert not opened(two).ask_all([ask()])[0].is_cached
 
 
 def test_another_context_size_is_asked_again(opened: Callable[..., LLM]) -> None:
@@ -897,18 +849,6 @@ def test_no_variable_of_the_environment_moves_address_or_key(
 def test_a_key_from_a_file_may_end_in_a_new_line(opened: Callable[..., LLM]) -> None:
     with OpenAIServer(lambda body: GOOD, api_key="k") as server:
         assert opened(server, api_key="k\n").ask_all([ask()])[0].answer is not None
-
-
-def test_a_damaged_cache_file_is_told_at_opening(tmp_path: Path) -> None:
-    path = tmp_path / "a.sqlite"
-    path.write_bytes(b"no database " * 200)
-    with pytest.raises(ConfigError, match="can be deleted"):
-        open_llm(LLMSettings(provider="ollama", model="m"), path)
-
-
-def test_an_outcome_holds_either_an_answer_or_an_error() -> None:
-    with pytest.raises(ContractError):
-        Outcome(None, None, "m", "p.v1")
 
 
 def test_doctor_finds_all_well(opened: Callable[..., LLM]) -> None:

@@ -142,13 +142,13 @@ def test_a_fit_of_a_former_version_serves_with_a_guess_until_the_next_ingest_mea
 
 def test_a_first_fit_embeds_each_text_once(tmp_path, monkeypatch):
     asked: list[str] = []
-    of_batch = BatchEmbedder.embed_documents
+    of_batch = BatchEmbedder.embed
 
-    def counted(self, texts):
+    def counted(self, texts, prefix):
         asked.extend(texts)
-        return of_batch(self, texts)
+        return of_batch(self, texts, prefix)
 
-    monkeypatch.setattr(BatchEmbedder, "embed_documents", counted)
+    monkeypatch.setattr(BatchEmbedder, "embed", counted)
     home = home_of(tmp_path, 60)
     texts = [text for text in asked if "talked about" in text]
     assert len(texts) == len(set(texts)) == 60

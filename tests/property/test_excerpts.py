@@ -73,11 +73,6 @@ def test_no_character_of_several_is_parted(text: str, question: str, most: int):
                 assert not (0 < place < len(text) and place in marks and start < end)
 
 
-@given(TEXTS, QUESTIONS, LENGTHS)
-def test_it_is_the_same_each_time(text: str, question: str, most: int):
-    assert excerpt(text, asked_terms(question), most=most) == excerpt(text, asked_terms(question), most=most)
-
-
 @given(st.lists(st.sampled_from(["kiln", "copper", "glaze", "salt"]), unique=True, max_size=4), st.data())
 def test_every_word_of_the_question_that_the_text_says_is_in_it(words: list[str], data: st.DataObject):
     filler = [f"Line {number} tells of the weather." for number in range(80)]

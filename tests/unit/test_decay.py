@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from slowwave.lifecycle.retention import (
     SHOWN_DAYS,
-    days_since,
     days_until,
     effective_confidence,
     fold_usage,
@@ -58,11 +57,6 @@ def test_one_memory_keeps_as_much_as_its_row_in_a_table(rate: float, days: float
     assert retention_of(rate, days) == pytest.approx(of_rows, rel=1e-9, abs=1e-300)
 
 
-def test_days_are_fractions_and_the_future_is_no_day_away():
-    moments = pl.DataFrame({"at": [NOW - timedelta(hours=36), NOW, NOW + timedelta(days=3)]})
-    assert moments.select(days_since(pl.col("at"), now=NOW)).to_series().to_list() == [1.5, 0.0, 0.0]
-
-
 @pytest.mark.parametrize(
     ("counts", "wanted"),
     [
@@ -79,12 +73,6 @@ def test_use_reinforces_confidence(counts: tuple[int, int, int], wanted: float):
     frame = pl.DataFrame([counts], schema=names, orient="row").with_columns(confidence=pl.lit(0.8))
     assert frame.select(reinforced(pl.col("confidence"))).item() == pytest.approx(wanted, rel=1e-9)
     assert confidence(0, counts=counts) == pytest.approx(wanted, rel=1e-9)
-
-
-def test_effective_confidence_is_reinforced_confidence_times_retention():
-    assert confidence(32) == pytest.approx(0.8 * 0.2018965180, rel=1e-9)
-    assert confidence(32, counts=(20, 0, 0)) == pytest.approx(0.8346573590 * 0.2018965180, rel=1e-9)
-    assert confidence(32, decay_rate=0.05) == pytest.approx(0.8 * 0.4493289641, rel=1e-9)
 
 
 def test_a_protected_memory_never_fades():
@@ -154,17 +142,6 @@ def test_being_shown_prolongs_a_life_as_far_as_it_was_not_ignored_and_not_for_ev
     assert unused(100, shown=0, counts=(3, 9)) == 100, "never below what it is without"
     assert unused(400, shown=0) == pytest.approx(400 - SHOWN_DAYS), "only shown, for more than a year"
     assert unused(10, shown=30) == 10, "shown before it was last said"
-
-
-def test_a_memory_retrieved_daily_and_always_ignored_fades_as_if_nobody_had_seen_it():
-    cell = rows("cells", row("cells", "c", confidence=0.8))
-    known = cell_usage("c")
-    for day in range(1, 121):
-        known = fold_usage(used(("c", "retrieved", day), ("c", "ignored", day)), known)
-    last = NOW + timedelta(days=120)
-    left = cell.join(known, on="cell_id").select(effective_confidence(now=last)).item()
-    alone = cell.join(cell_usage("c"), on="cell_id").select(effective_confidence(now=last)).item()
-    assert left < alone < 0.05
 
 
 @given(st.floats(0.001, 0.999), st.floats(0.001, 2.0))

@@ -60,13 +60,6 @@ def test_wordllama_embeds_without_touching_the_network(no_network):
     assert "wordllama" in note
 
 
-def test_related_texts_are_nearer_than_unrelated_ones(wordllama):
-    near, far = wordllama.embed_documents(
-        ["pay the invoice by card", "zebras live in Africa"]
-    ).vectors @ wordllama.embed_query("how do I pay a bill")
-    assert near > far
-
-
 def test_a_text_that_the_model_knows_nothing_of_is_a_failed_row_and_not_a_place(wordllama):
     made = wordllama.embed_documents(["a word", "", "  \n ", "another word"])
     assert set(made.failures) == {1, 2}
@@ -94,17 +87,6 @@ def test_a_question_without_a_vector_says_so_instead_of_returning_nothing(wordll
         wordllama.embed_query("")
 
 
-def test_no_texts_give_no_rows(wordllama):
-    assert wordllama.embed_documents([]).vectors.shape == (0, 256)
-
-
-def test_the_batch_size_does_not_change_a_vector(wordllama, monkeypatch):
-    texts = [f"note number {number} about invoices" for number in range(7)]
-    many = wordllama.embed_documents(texts).vectors
-    monkeypatch.setattr("slowwave.models.embed.batches.BATCH_SIZE", 1)
-    np.testing.assert_allclose(wordllama.embed_documents(texts).vectors, many, atol=1e-6)
-
-
 def test_a_long_text_is_cut_and_counted(wordllama):
     made = wordllama.embed_documents(["short", "word " * 5_000])
     assert made.cut_count == 1
@@ -120,10 +102,6 @@ def test_a_cut_text_never_holds_more_pieces_than_allowed(text):
     end = batches.piece_cut(text, 100)
     assert len(batches.PIECE.findall(text[:end])) <= 100
     assert end == len(text) or len(batches.PIECE.findall(text)) > 100
-
-
-def test_the_id_names_provider_model_width_and_prefix_version(wordllama):
-    assert wordllama.embedder_id == "wordllama/l2_supercat/256/v1"
 
 
 def test_the_vectors_are_those_that_the_package_computes(monkeypatch):
@@ -289,13 +267,6 @@ def test_the_best_of_many_unrelated_memories_scores_more_than_the_best_of_few():
     assert best == sorted(set(best))
     assert noise.noise_best(6) < noise.threshold < noise.noise_best(500)
     assert noise.strength(0.3, 50) > noise.strength(0.3, 5_000)
-
-
-def test_strength_is_a_half_where_the_best_unrelated_memory_lies_in_every_space():
-    for noise in (Relevance(0.0, 0.08), Relevance(0.75, 0.02), Relevance(-0.02, 0.11)):
-        assert noise.strength(noise.noise_best(300), 300) == pytest.approx(0.5)
-        assert noise.strength(noise.noise_mean, 300) == 0.0
-        assert noise.strength(1.0, 2) == 1.0
 
 
 def test_four_of_five_questions_that_nothing_answers_stay_below_the_noise_of_random_vectors():

@@ -1,11 +1,10 @@
 """Excerpts by question on texts that show each rule."""
 
 import polars as pl
-import pytest
 
 from slowwave.language.excerpt import Asked, asked_terms, asked_words, excerpt, quoted
 from slowwave.language.terms import terms_of, word_terms
-from slowwave.language.units import cut_before, units_of
+from slowwave.language.units import units_of
 
 NOISE = "\n".join(f"Entry {number} of the log of the day says nothing new." for number in range(40))
 
@@ -80,29 +79,6 @@ def test_the_number_of_an_item_stays_with_it():
         "Then go.",
         "- 12. Fire it.",
     ]
-
-
-@pytest.mark.parametrize(
-    "whole",
-    [
-        "e\u0301",
-        "\U0001f469\u200d\U0001f680",
-        "\U0001f1e9\U0001f1ea",
-        "\U0001f44d\U0001f3fd",
-        "\r\n",
-        "\ud83d\ude00",
-        "\u1112\u1161\u11ab",
-    ],
-)
-def test_a_cut_parts_no_character_that_is_written_as_several(whole: str):
-    text = f"ab{whole}cd"
-    assert [cut_before(text, most) for most in range(2, 2 + len(whole))] == [2] * len(whole)
-    assert cut_before(text, 2 + len(whole)) == 2 + len(whole)
-
-
-def test_a_long_text_without_a_blank_is_cut_into_pieces():
-    assert max(unit.length for unit in units_of("x" * 10_000)) <= 240
-    assert sum(unit.length for unit in units_of("x" * 10_000)) == 10_000
 
 
 def test_one_word_has_the_terms_that_full_text_has():

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -24,22 +23,6 @@ def faded(days: float, *, cited: int = 0, forget: ForgetSettings | None = None, 
     return found["cell_id"].to_list()
 
 
-def test_a_memory_that_faded_and_was_never_cited_and_long_unused_is_archived():
-    assert faded(90) == ["c"]
-
-
-@pytest.mark.parametrize("days", [0, 30, 89.999])
-def test_a_memory_used_within_the_last_days_is_kept(days: float):
-    assert faded(days) == []
-
-
-def test_a_memory_that_is_cited_protected_or_not_active_is_kept():
-    assert faded(500, cited=1) == []
-    assert faded(500, protected=True) == []
-    assert faded(500, status="superseded") == []
-    assert faded(500, status="archived") == []
-
-
 def test_confidence_at_the_limit_is_kept_and_below_it_goes():
     assert faded(100, decay_rate=0.0, confidence=0.05) == []
     assert faded(100, decay_rate=0.0, confidence=0.0499) == ["c"]
@@ -53,27 +36,6 @@ def test_the_reason_says_how_much_was_left_and_for_how_long():
     cell_usage = rows("cell_usage", row("cell_usage", "c", last_accessed=NOW - timedelta(days=91)))
     found = to_archive(cells, cell_usage, now=NOW, forget=ForgetSettings())
     assert found.rows() == [("c", 0.04, "confidence 0.04 after 91 days unused", 1)]
-
-
-def coming(days: float = 30.0, *, ago: float = 0.0, cited: int = 0, **cell: object) -> list[float]:
-    """Days from now until a memory last used `ago` days ago fades, as the preview says."""
-    cells = rows("cells", row("cells", "c", **{"confidence": 0.9, **cell}))
-    cell_usage = rows(
-        "cell_usage", row("cell_usage", "c", last_accessed=NOW - timedelta(days=ago), citation_count=cited)
-    )
-    found = fading(cells, cell_usage, now=NOW, forget=ForgetSettings(), days=days)
-    return [(moment - NOW).total_seconds() / 86_400 for moment in found["fades_at"]]
-
-
-def test_the_preview_tells_when_a_memory_will_fade():
-    assert coming(ago=70) == [20.0], "at rate 0.1 the confidence is gone after 68 days; 90 must pass"
-    assert coming(ago=100) == [-10.0], "what is due already"
-    assert coming(ago=50) == []
-    assert coming(200, ago=0, decay_rate=0.05) == pytest.approx([159.3968], abs=1e-3), (
-        "ln(18) / 0.05 to the power of 1.25"
-    )
-    assert coming(10_000, cited=1) == coming(10_000, protected=True) == coming(10_000, decay_rate=0.0) == []
-    assert coming(10_000, status="archived") == []
 
 
 MEMORY = st.tuples(
@@ -163,13 +125,6 @@ def test_nothing_protected_cited_or_recently_used_is_ever_archived(drawn):
             assert f"c{number}" not in gone
         elif cell["confidence"] == 0.0 or cell["decay_rate"] == 1.0:
             assert f"c{number}" in gone
-
-
-@pytest.mark.parametrize(("days", "pruned"), [(91, ["c"]), (90, []), (89, [])])
-def test_a_superseded_memory_older_than_the_limit_may_leave_the_store(days: int, pruned: list[str]):
-    old = rows("cells", row("cells", "c", status="superseded", superseded_at=NOW - timedelta(days=days)))
-    assert to_prune(old, now=NOW, forget=PRUNE)["cell_id"].to_list() == pruned
-    assert to_prune(old, now=NOW, forget=ForgetSettings()).is_empty(), "only where the settings allow it"
 
 
 def test_only_superseded_memories_are_pruned_and_protected_ones_never():

@@ -193,10 +193,6 @@ def test_the_system_part_is_the_same_whatever_stands_on_the_page() -> None:
     assert render("gate_chunk", turns=[TURN]).system == render("gate_chunk", turns=[]).system
 
 
-def test_a_prompt_names_its_file_and_version() -> None:
-    assert render("gate_chunk", turns=[]).prompt_version == "gate_chunk.v2"
-
-
 def test_an_unknown_prompt_is_a_bug_of_ours() -> None:
     with pytest.raises(ContractError, match="no prompt 'gate'; known are enrich_entity, extract_cells"):
         render("gate")
@@ -249,11 +245,6 @@ def test_every_line_of_data_stands_behind_its_fence() -> None:
     assert fenced("a\r\nb\x0bc\u2028d\x85e") == "> a\n> b\n> c\n> d\n> e"
 
 
-def test_runs_of_empty_lines_become_one_and_no_text_is_an_empty_line() -> None:
-    assert fenced("\n\na\n\n \n\n  b\n") == "> a\n>\n>   b"
-    assert fenced("") == ">"
-
-
 def test_data_that_looks_like_the_page_is_told_apart() -> None:
     assert fenced("## NEW\n [4] user\n# user\n#tag") == "> \\## NEW\n> \\[4] user\n> \\# user\n> #tag"
 
@@ -288,14 +279,6 @@ def test_ordinary_code_is_kept_as_it_is(text: str) -> None:
 def test_invisible_characters_are_dropped_and_joiners_stay() -> None:
     assert fenced("a\u202eb\u2066c\u200bd\ufeffe\U000e0041f\x00g\x1b[0m\U000e0101") == "> abcdefg[0m"
     assert fenced("\U0001f469\u200d\U0001f52c") == "> \U0001f469\u200d\U0001f52c"
-
-
-def test_half_a_character_cannot_break_the_request() -> None:
-    assert fenced("a\ud83d").encode() == "> a\N{REPLACEMENT CHARACTER}".encode()
-
-
-def test_a_field_is_one_line() -> None:
-    assert fenced_line(" auth\n[9] NEW  fact\tx ") == "auth [9] NEW fact x"
 
 
 def test_a_date_carries_its_weekday() -> None:
@@ -343,10 +326,6 @@ def test_a_page_tells_what_was_read_before_and_a_date_only_where_it_changes() ->
     assert "[3] 2026-06-03 Wednesday, Ada\n" in user
     assert "## Earlier in this conversation\n\n> The pump leaks.\n" in user
     assert "## Topics\n\n> the pump, hall 3\n" in user
-
-
-def test_a_page_without_known_memories_says_so() -> None:
-    assert "## Known memories\n\nnone\n" in extract_page("2026-06-02", [TURN], [])
 
 
 def test_a_reconciliation_page_shows_groups_and_marks_what_is_new() -> None:

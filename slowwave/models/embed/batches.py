@@ -52,15 +52,8 @@ class BatchEmbedder(Embedder):
     ask: Ask = field(repr=False)
     cut_at: Cut = field(repr=False)
 
-    def embed_documents(self, texts: Sequence[str]) -> Embedded:
+    def embed(self, texts: Sequence[str], prefix: str) -> Embedded:
         """As `Embedder`."""
-        return self._embed(texts, self.profile.document_prefix)
-
-    def embed_queries(self, texts: Sequence[str]) -> Embedded:
-        """As `Embedder`."""
-        return self._embed(texts, self.profile.query_prefix)
-
-    def _embed(self, texts: Sequence[str], prefix: str) -> Embedded:
         limit = self.settings.max_text_tokens or min(MAX_TOKENS, self.profile.max_tokens)
         return embed_in_batches(
             texts,

@@ -39,8 +39,8 @@ class Embedder(ABC):
         return self.profile.dims
 
     @abstractmethod
-    def embed_documents(self, texts: Sequence[str]) -> Embedded:
-        """Vectors of stored texts.
+    def embed(self, texts: Sequence[str], prefix: str) -> Embedded:
+        """Vectors of texts behind a prefix.
 
         Raises:
             TransientError: the server is away, overloaded or broken; nothing was embedded.
@@ -48,9 +48,13 @@ class Embedder(ABC):
             OutputError: the answer cannot be read.
         """
 
-    @abstractmethod
+    def embed_documents(self, texts: Sequence[str]) -> Embedded:
+        """Vectors of stored texts; raises as `embed`."""
+        return self.embed(texts, self.profile.document_prefix)
+
     def embed_queries(self, texts: Sequence[str]) -> Embedded:
-        """Vectors of questions; raises as `embed_documents`."""
+        """Vectors of questions; raises as `embed`."""
+        return self.embed(texts, self.profile.query_prefix)
 
     def embed_query(self, text: str) -> Vectors:
         """Vector of a question, (dims,).

@@ -84,25 +84,19 @@ class CentredEmbedder(Embedder):
     directions: Vectors = field(repr=False, compare=False)
     known: dict[str, Vectors] = field(default_factory=dict, repr=False, compare=False)
 
-    def embed_documents(self, texts: Sequence[str]) -> Embedded:
-        """As `Embedder`; only texts that are not known are embedded."""
-        new = [at for at, text in enumerate(texts) if text not in self.known]
-        made = self.base.embed_documents([texts[at] for at in new])
+    def embed(self, texts: Sequence[str], prefix: str) -> Embedded:
+        """As `Embedder`; of stored texts only those that are not known are embedded."""
+        known = self.known if prefix == self.profile.document_prefix else {}
+        new = [at for at, text in enumerate(texts) if text not in known]
+        made = self.base.embed([texts[at] for at in new], prefix)
         vectors = np.full((len(texts), self.dims), np.nan, dtype=np.float32)
         vectors[new] = made.vectors
         for at, text in enumerate(texts):
-            vectors[at] = self.known.get(text, vectors[at])
-        failures = {new[at]: reason for at, reason in made.failures.items()}
-        return self._without_common(Embedded(vectors, failures, made.cut_count))
-
-    def embed_queries(self, texts: Sequence[str]) -> Embedded:
-        """As `Embedder`."""
-        return self._without_common(self.base.embed_queries(texts))
-
-    def _without_common(self, made: Embedded) -> Embedded:
-        vectors, empty = unit_without_common(made.vectors, self.directions)
-        failures = {int(at): "nothing but what all texts share" for at in empty} | made.failures
-        return Embedded(vectors, failures, made.cut_count)
+            vectors[at] = known.get(text, vectors[at])
+        unit, empty = unit_without_common(vectors, self.directions)
+        failures = {int(at): "nothing but what all texts share" for at in empty}
+        failures |= {new[at]: reason for at, reason in made.failures.items()}
+        return Embedded(unit, failures, made.cut_count)
 
 
 def base_of(embedder: Embedder) -> Embedder:
