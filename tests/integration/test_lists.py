@@ -205,7 +205,17 @@ def test_one_memory_is_shown_with_its_turns_and_whose_word_it_is_there(memory: M
 
 @pytest.mark.parametrize(
     "cursor",
-    ["x", "\x00", "é", "cells", "cells.x.c001", "cells.1", "cells.99999999999999999.c001", "cells.1.", "x" * 400],
+    [
+        "x",
+        "\x00",
+        "é",
+        "cells",
+        "cells.x.c001",
+        "cells.1",
+        "cells.99999999999999999.c001",
+        "cells.1.",
+        "x" * 400,
+    ],
 )
 def test_what_is_no_cursor_of_the_list_is_refused_in_a_line(memory: Memory, cursor: str):
     for listed in (memory.cells, memory.entities, memory.episodes, memory.topics):
