@@ -13,7 +13,8 @@ from pydantic import Field
 
 from benchmarks.pages import BUDGETED, MemoryPages
 from slowwave.progress import progress
-from slowwave.schemas.questions import Frozen, Question
+from slowwave.schemas.questions import Question
+from slowwave.schemas.refusals import Frozen
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
 """Tokens of a page."""

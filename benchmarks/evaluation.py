@@ -25,7 +25,8 @@ from slowwave.recall.reader import Reader
 from slowwave.recall.turns import LIST_ROWS
 from slowwave.recording.ingest import ingest_sources
 from slowwave.schemas.identity import content_hashes, stable_id, stable_ids
-from slowwave.schemas.questions import Evaluation, Figures, Frozen
+from slowwave.schemas.questions import Evaluation, Figures
+from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.tables import OWNER
 from slowwave.store.passages import NEAR_STRIDE, NEAR_TURNS
 

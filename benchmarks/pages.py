@@ -197,5 +197,5 @@ def _turn_text() -> pl.Expr:
 
 
 def _cell_text(cell: Cell) -> str:
-    before = "".join(f" | before: {former.value or former.content}" for former in cell.history)
+    before = "".join(f" | before: {former.value}" for former in cell.history)
     return f"[{day_of(cell.event_time)}] ({cell.cell_type}) {cell.rank.text if cell.rank else cell.content}{before}"

@@ -29,7 +29,9 @@ from benchmarks.locomo import SHOWN_CHARACTERS, UnknownFormError, from_locomo, i
 from benchmarks.longmemeval import from_longmemeval, is_longmemeval
 from slowwave.errors import InputError
 from slowwave.ingest.files import shown_path
-from slowwave.schemas.questions import Frozen, Ids, Moment, Question, Text
+from slowwave.schemas.questions import Ids, Question, Text
+from slowwave.schemas.refusals import Frozen
+from slowwave.schemas.search import Moment
 
 Fields = dict[str, Any]
 

@@ -17,6 +17,7 @@ from slowwave.schemas.results import (
     Entity,
     EntityResult,
     Erased,
+    FormerValue,
     FoundSource,
     Judged,
     Life,
@@ -81,7 +82,7 @@ def cell(**given: Any) -> Cell:
 
 
 EXCERPT = Excerpt(text="... fires at 1040 °C ...", parts=[(10, 30)], words=[(13, 17)])
-FORMER = cell(value="1020", valid_until=SAID)
+FORMER = made(FormerValue, value="1020", valid_until=SAID)
 TURN = made(
     Turn, role="user", said_by="Mara", is_unread=True,
     rank=made(Rank, text="We fire at\n1040 °C now."), content="We fire at\n1040 °C now.",

@@ -15,8 +15,7 @@ conversation, or was never answered, is neither.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from slowwave.home.usage import cite
@@ -27,7 +26,7 @@ from slowwave.recall.page import ID_CHARACTERS
 from slowwave.recall.reader import Reader
 from slowwave.recall.shown import shown_to, shown_unasked
 from slowwave.schemas.identity import normalize_text
-from slowwave.store import Row, Store, col, lit
+from slowwave.store import Row, col, lit
 
 _ID = re.compile(rf"(?<![0-9A-Za-z])[0-9a-f]{{{ID_CHARACTERS},24}}(?![0-9A-Za-z])")
 _CODE_SIGN = re.compile(r"\w[-_./:@]\w")
@@ -42,48 +41,25 @@ CLOCKS = timedelta(seconds=2)
 """Seconds by which an answer's time may lie before the moment at which a memory was shown."""
 
 
-@dataclass(frozen=True)
-class Turn:
-    """A turn of the conversation; a person's unless it is the assistant's."""
+def find_uses(turns: Sequence[Row], shown: Iterable[Row]) -> tuple[dict[str, datetime], set[str]]:
+    """The ids of memories that answers cite, with the time of the first that does, and of those that any followed.
 
-    is_answer: bool
-    text: str
-    at: datetime
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A memory that was shown, and the text by which an answer would name what it says."""
-
-    cell_id: str
-    at: datetime
-    subject: str
-    value: str
-    content: str = ""
-
-
-@dataclass(frozen=True)
-class Uses:
-    """The memories that answers cite, with the time of the first that does, and those that any answer followed."""
-
-    cited: dict[str, datetime]
-    answered: frozenset[str]
-
-
-def find_uses(turns: Sequence[Turn], shown: Iterable[Shown]) -> Uses:
-    """Uses of what was shown, by the rules in this module's docstring; `turns` in their order."""
+    By the rules in this module's docstring. `turns` (`role`, `content`, `event_time`) are in their order; what was
+    `shown` (`cell_id`, `subject`, `value`, `content`) says when (`at`).
+    """
     cited, answered = dict[str, datetime](), set[str]()
-    ids = [(turn, _ID.findall(turn.text)) for turn in turns if turn.is_answer]
+    named = [frozenset(_ID.findall(turn["content"])) if _is_answer(turn) else frozenset() for turn in turns]
     for memory in shown:
-        later = [turn for turn in turns if turn.at >= memory.at - CLOCKS]
-        answers = [(turn, found) for turn, found in ids if turn.at >= memory.at - CLOCKS]
-        if answers:
-            answered.add(memory.cell_id)
-        named = next((turn for turn, found in answers if any(map(memory.cell_id.startswith, found))), None)
-        used = named or _stating(turns, later, memory)
+        since = memory["at"] - CLOCKS
+        later = [place for place, turn in enumerate(turns) if turn["event_time"] >= since]
+        if any(_is_answer(turns[place]) for place in later):
+            answered.add(memory["cell_id"])
+        by_id = (place for place in later if any(map(memory["cell_id"].startswith, named[place])))
+        used = next(by_id, None)
+        used = _stating(turns, later, memory) if used is None else used
         if used is not None:
-            cited[memory.cell_id] = used.at
-    return Uses(cited, frozenset(answered))
+            cited[memory["cell_id"]] = turns[used]["event_time"]
+    return cited, answered
 
 
 def settle_by_answers(reader: Reader, conversation_id: str, *, now: datetime) -> list[str]:
@@ -99,71 +75,53 @@ def settle_by_answers(reader: Reader, conversation_id: str, *, now: datetime) ->
         return []
     asked = shown_to(reader.home, conversation_id, now=now)
     unasked = shown_unasked(reader.home, conversation_id, now=now)
-    rows = _cells(store, {**unasked, **asked})
-    uses = find_uses(_turns(reader, store, conversation_id), rows)
+    moments = {**unasked, **asked}  # of topics and turns, too, which have no row among the cells
+    cells = store.by_key("cells", moments, ["cell_id", "subject", "value", "content"]).sort("cell_id")
+    rows = [{**row, "at": datetime.fromisoformat(moments[row["cell_id"]])} for row in cells.to_dicts()]
+    where = scope_condition(reader.settings.owner) & (col("session_id") == lit(conversation_id))
+    turns = store.rows("turns", ["role", "content", "event_time", "turn_index"], where)
+    cited, answered = find_uses(turns.sort("turn_index", "event_time").to_dicts(), rows)
     where = (col("context") == lit(conversation_id)) & (col("usage_type") == lit("cited"))
     used = set(store.rows("usage", ["cell_id"], where)["cell_id"])
-    for at in sorted({moment for cell_id, moment in uses.cited.items() if cell_id not in used}):
-        ids = [cell_id for cell_id, moment in uses.cited.items() if moment == at and cell_id not in used]
-        cite(reader.home, ids, context=conversation_id, now=at, store=store)
-    known = {*uses.cited, *used}
-    return [
-        row.cell_id
-        for row in rows
-        if row.cell_id in asked and row.cell_id in uses.answered and row.cell_id not in known
-    ]
+    new = {cell_id: at for cell_id, at in cited.items() if cell_id not in used}
+    for moment in sorted(set(new.values())):
+        ids = [cell_id for cell_id, at in new.items() if at == moment]
+        cite(reader.home, ids, context=conversation_id, now=moment, store=store)
+    left = answered & asked.keys() - cited.keys() - used
+    return [row["cell_id"] for row in rows if row["cell_id"] in left]
 
 
-def _cells(store: Store, shown: Mapping[str, str]) -> list[Shown]:
-    """The memories among what was shown; topics and turns are none."""
-    found = store.by_key("cells", shown, ["cell_id", "subject", "value", "content"])
-    return [
-        Shown(
-            cell_id=row["cell_id"],
-            at=datetime.fromisoformat(shown[row["cell_id"]]),
-            subject=row["subject"] or "",
-            value=row["value"] or "",
-            content=row["content"],
-        )
-        for row in found.sort("cell_id").iter_rows(named=True)
-    ]
+def _is_answer(turn: Row) -> bool:
+    return bool(turn["role"] == "assistant")
 
 
-def _turns(reader: Reader, store: Store, conversation_id: str) -> list[Turn]:
-    where = scope_condition(reader.settings.owner) & (col("session_id") == lit(conversation_id))
-    columns = ["role", "content", "event_time", "turn_index"]
-    rows: Iterable[Row] = (
-        store.rows("turns", columns, where).sort("turn_index", "event_time").iter_rows(named=True)
-    )
-    return [Turn(row["role"] == "assistant", row["content"], row["event_time"]) for row in rows]
-
-
-def _stating(turns: Sequence[Turn], later: Sequence[Turn], memory: Shown) -> Turn | None:
-    """The first answer to the prompt at which the memory was shown that says it whole, or its value of its subject."""
-    words = frozenset(telling_words(memory.subject, most=QUERY_WORDS).split())
-    has_value = bool(words) and _is_telling(memory.value)
-    whole = memory.content.strip().rstrip(".!")
-    for turn in _first_answers(later):
-        if has_value and _holds(turn.text, memory.value) and holds_words(turn.text, words) > 0:
-            said = memory.value
-        elif len(whole.split()) >= LEAST_WORDS and _holds(turn.text, whole):
+def _stating(turns: Sequence[Row], later: Sequence[int], memory: Row) -> int | None:
+    """The place of the first answer to the prompt that says a memory whole, or its value of its subject."""
+    words = frozenset(telling_words(memory["subject"] or "", most=QUERY_WORDS).split())
+    value, whole = memory["value"] or "", memory["content"].strip().rstrip(".!")
+    has_value = bool(words) and _is_telling(value)
+    for place in _first_answers(turns, later):
+        text = turns[place]["content"]
+        if has_value and _holds(text, value) and holds_words(text, words) > 0:
+            said = value
+        elif len(whole.split()) >= LEAST_WORDS and _holds(text, whole):
             said = whole
         else:
             continue
-        before = turns[: turns.index(turn)]
-        return None if any(_holds(one.text, said) for one in before if not one.is_answer) else turn
+        by_persons = (turn["content"] for turn in turns[:place] if not _is_answer(turn))
+        return None if any(_holds(text, said) for text in by_persons) else place
     return None
 
 
-def _first_answers(later: Sequence[Turn]) -> list[Turn]:
-    """The assistant's turns up to the next person's turn, behind the prompt itself."""
-    answers = list[Turn]()
-    for turn in later:
-        if turn.is_answer:
-            answers.append(turn)
-        elif answers:
-            break
-    return answers
+def _first_answers(turns: Sequence[Row], later: Sequence[int]) -> Iterator[int]:
+    """The places of the assistant's turns up to the next person's turn, behind the prompt itself."""
+    was_answered = False
+    for place in later:
+        if _is_answer(turns[place]):
+            was_answered = True
+            yield place
+        elif was_answered:
+            return
 
 
 def _is_telling(value: str) -> bool:

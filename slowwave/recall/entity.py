@@ -10,7 +10,7 @@ from slowwave.lifecycle.values import ATTRIBUTE, compared_values, former_values
 from slowwave.recall.conditions import scope_condition
 from slowwave.recall.graph import cells_of, entities_named
 from slowwave.recall.reader import Reader
-from slowwave.recall.results import cell_of
+from slowwave.recall.results import cell_of, former_of
 from slowwave.recall.timeline import events_of, told_cells
 from slowwave.schemas.moments import first_of
 from slowwave.schemas.results import Cell, Entity, EntityResult, Neighbour, columns_of
@@ -94,7 +94,7 @@ def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> li
         cell_of(
             row,
             has_open_contradiction=row["cell_id"] in doubted,
-            history=[cell_of(past) for past in former.get(row["cell_id"], [])],
+            history=[former_of(past) for past in former.get(row["cell_id"], [])],
         )
         for row in current.sort("attribute", "valid_from", "cell_id").iter_rows(named=True)
     ]

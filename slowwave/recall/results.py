@@ -6,7 +6,7 @@ from typing import Any, Final
 from slowwave.language.units import units_within
 from slowwave.recall.standing_turns import standing_turns
 from slowwave.recall.turns import TURN_COLUMNS
-from slowwave.schemas.results import Cell, Told, Turn, Use, columns_of
+from slowwave.schemas.results import Cell, FormerValue, Told, Turn, Use, columns_of
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Row, Store
 from slowwave.trust.origins import is_passage, whose_of
@@ -31,6 +31,12 @@ def cell_of(row: Mapping[str, Any], **known: Any) -> Cell:
     """A row of `cells` as a result, with what else is known of it."""
     copied = {name: row[name] for name in COPIED}
     return Cell(**copied, whose=whose_of(row), turn_ids=row["evidence"] or [], **known)
+
+
+def former_of(row: Mapping[str, Any]) -> FormerValue:
+    """A row of `cells` as a value that held before."""
+    copied = {name: row[name] for name in columns_of(FormerValue) if name != "value"}
+    return FormerValue(**copied, value=row["value"] or row["content"])
 
 
 def use_of(row: Mapping[str, Any], **known: Any) -> Use:

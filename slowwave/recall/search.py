@@ -17,7 +17,7 @@ from slowwave.recall.reader import Reader
 from slowwave.recall.recalled import UNREAD_AMONG, Recalled, TopicUnit, near_best, recall, unread
 from slowwave.recall.render import echo_mark, full_text, value_line
 from slowwave.recall.resolve import Unit
-from slowwave.recall.results import cell_of, turn_of, use_of
+from slowwave.recall.results import cell_of, former_of, turn_of, use_of
 from slowwave.recall.said import Said
 from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.schemas.choices import EPISODE, WHOSE
@@ -253,7 +253,7 @@ def cell_hit(recalled: Recalled, unit: Unit) -> Cell:
         has_open_contradiction=unit.rival is not None,
         rival=None if unit.rival is None else cell_of(unit.rival),
         echo=echo_mark(unit.echo_of) if unit.echo_of is not None else None,
-        history=[cell_of(past) for past in unit.history],
+        history=[former_of(past) for past in unit.history],
         rank=Rank(score=max(unit.score, 0.0), why=why, text=text, excerpt=shown),
         # of a past moment the counts say nothing
         use=None if question.filters.is_historical or usage is None else use_of(usage),

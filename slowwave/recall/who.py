@@ -61,7 +61,7 @@ def profile_lines(entity: Entity, recalled: Recalled) -> Iterator[Candidate]:
     )
     yield Candidate("critical", 1e6, "profile", head, *source, "who was asked about")
     for place, fact in enumerate(entity.facts):
-        before = ", ".join(past.value or past.content for past in fact.history)
+        before = ", ".join(past.value for past in fact.history)
         history = f" (before: {before})" if before else ""
         text = f"{fact.attribute}: {fact.value}, since {day_of(fact.valid_from)}{history}"
         at = (fact.valid_from, entity.name)

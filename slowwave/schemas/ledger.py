@@ -1,12 +1,12 @@
 """Calls, tokens and cost of one run: in all, by model and by prompt."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from slowwave.schemas.refusals import Frozen
 
 
-class LedgerLine(BaseModel):
+class LedgerLine(Frozen):
     """Sums of some calls. `cost` is in US dollars; null once a model without a price was called."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     call_count: int = Field(default=0, ge=0, description="Requests sent, repeats included.")
     cached_count: int = Field(default=0, ge=0, description="Answers that came from the cache.")
@@ -24,10 +24,8 @@ class LedgerLine(BaseModel):
         )
 
 
-class Ledger(BaseModel):
+class Ledger(Frozen):
     """A snapshot; ledgers of several runs or stages add up with `+`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     total: LedgerLine = LedgerLine()
     by_model: dict[str, LedgerLine] = Field(default_factory=dict)

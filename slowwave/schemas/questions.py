@@ -9,10 +9,12 @@ Evidence are turn ids of the home.
 """
 
 import re
-from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
+
+from slowwave.schemas.refusals import Frozen
+from slowwave.schemas.search import Moment
 
 _BETWEEN_IDS = re.compile(r"[;,\s]+")
 
@@ -26,28 +28,8 @@ def split_ids(value: object) -> object:
     return tuple(dict.fromkeys(named))
 
 
-def _with_zone(value: object) -> object:
-    """A time without a zone is UTC."""
-    if not isinstance(value, str):
-        return value
-    try:
-        moment = datetime.fromisoformat(value.strip())
-    except ValueError:
-        return value
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 Ids = Annotated[tuple[str, ...], BeforeValidator(split_ids)]
-Moment = Annotated[
-    AwareDatetime, BeforeValidator(_with_zone), AfterValidator(lambda moment: moment.astimezone(UTC))
-]
 Text = Annotated[str, Field(min_length=1)]
-
-
-class Frozen(BaseModel):
-    """A checked part of a question set, without fields that nobody knows."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class Question(Frozen):

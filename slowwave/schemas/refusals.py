@@ -144,7 +144,7 @@ _UNION = ("datetime", "str")
 
 
 def plainly(error: Mapping[str, Any]) -> str:
-    """What is wrong with a field, in words that know no Python; an error of a rare type in Pydantic's words."""
+    """An error of a field in words that know no Python; one of a rare type in Pydantic's own."""
     if error["type"] not in _SAID:
         return str(error["msg"]).removeprefix("Value error, ")
     return _SAID[error["type"]].format(**error.get("ctx", {}))

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.schemas.choices import ExportFormat
 from slowwave.schemas.ledger import Ledger
+from slowwave.schemas.refusals import Frozen
 
 UNREADABLE = "file that cannot be read"
 """The reason under which ingest counts files that no reader could read."""
@@ -46,10 +47,8 @@ class StageReport(BaseModel):
         return sum(self.counts.values())
 
 
-class Forgetting(BaseModel):
+class Forgetting(Frozen):
     """Archived memories and how many of them came back: how often forgetting was wrong."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     archived_count: int = Field(default=0, ge=0, description="Times that memories were archived.")
     revived_count: int = Field(default=0, ge=0, description="Times that archived memories came back.")
@@ -68,10 +67,8 @@ class Forgetting(BaseModel):
         return self.recent_revived_count / self.recent_archived_count if self.recent_archived_count else None
 
 
-class StoryPart(BaseModel):
+class StoryPart(Frozen):
     """One part of a night's story: a sentence, and some of the things that it speaks of, a line each."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: str = Field(description="What the part is about, such as `learned` or `core_lost`.")
     said: str
@@ -109,10 +106,8 @@ class NightReport(BaseModel):
         return sum(stage.change_count for stage in self.stages)
 
 
-class Exported(BaseModel):
+class Exported(Frozen):
     """An export as it was written, or in a dry run would be."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     format: ExportFormat
     folder: str

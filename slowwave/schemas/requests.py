@@ -44,6 +44,14 @@ MOST_MESSAGES = 1_000
 Name = Annotated[str, Field(max_length=LONGEST_NAME), CLEAN]
 Project = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH), CLEAN]
 Sentence = Annotated[str, Field(max_length=LONGEST_TEXT), CLEAN]
+Asked = Annotated[Project | None, Field(description=FROM_WITHIN)]
+"""A project to ask from."""
+
+OwnId = Annotated[str, Field(max_length=LONGEST_ID), CLEAN]
+Entities = Annotated[
+    tuple[Name, ...],
+    Field(max_length=MOST_ENTITIES, description="A person, project, place or thing that it names."),
+]
 
 
 class CellRequest(Request):
@@ -82,11 +90,7 @@ class RememberRequest(_Statement):
 
     text: Sentence = Field(description="One or two whole sentences that can be understood alone.")
     cell_type: CellType = Field(default="fact", description="The type of memory.")
-    entities: tuple[Name, ...] = Field(
-        default=(),
-        max_length=MOST_ENTITIES,
-        description="A person, project, place or thing that it names.",
-    )
+    entities: Entities = ()
     salience: float = Field(default=0.8, ge=0, le=1, description="How much it matters, from 0 to 1.")
     origin: SaidBy = Field(default="user", description=WHOSE_WORD)
     project: Project | None = Field(
@@ -116,11 +120,7 @@ class CorrectRequest(_Edit, _Statement):
     """
 
     text: Sentence = Field(description="What is right, as a sentence that can be understood alone.")
-    entities: tuple[Name, ...] | None = Field(
-        default=None,
-        max_length=MOST_ENTITIES,
-        description="A person, project, place or thing that it names.",
-    )
+    entities: Entities | None = None
     reason: CorrectionReason | None = Field(
         default=None,
         description="changed: it was true until then; wrong: it never was (default: the words decide).",
@@ -212,7 +212,7 @@ class TimelineRequest(Request):
     limit: int = Field(
         default=100, ge=1, le=10_000, description="The most events to show; the newest are kept."
     )
-    project: Project | None = Field(default=None, description=FROM_WITHIN)
+    project: Asked = None
 
 
 class ArchivedRequest(Request):
@@ -255,20 +255,18 @@ class CellsRequest(PageRequest, Narrowing[When]):
 class ProjectPageRequest(PageRequest):
     """A page of entities, conversations or topics."""
 
-    project: Project | None = Field(default=None, description=FROM_WITHIN)
+    project: Asked = None
 
 
 class RecordTurn(Request):
     """A message of a conversation, as it was said."""
 
-    session_id: Annotated[str, Field(min_length=1, max_length=LONGEST_ID), CLEAN] = Field(
-        description="The conversation."
-    )
+    session_id: OwnId = Field(min_length=1, description="The conversation.")
     role: Literal["user", "assistant", "system", "tool"] = Field(
         description="Who speaks; what the system and tools say is counted and not stored."
     )
     text: Annotated[str, Field(max_length=LONGEST_MESSAGE), CLEAN] = Field(description="What was said.")
-    id: Annotated[str, Field(max_length=LONGEST_ID), CLEAN] = Field(
+    id: OwnId = Field(
         default="",
         description="The message's own id, unique in its conversation: said again, it adds nothing; with another text "
         "it takes the place of the first. Without one, the same text at the same time is the same message.",
@@ -276,13 +274,9 @@ class RecordTurn(Request):
     time: Annotated[Moment, AfterValidator(possible_time)] | None = Field(
         default=None, description="When it was said (default: now)."
     )
-    speaker: Annotated[str, Field(max_length=LONGEST_ID), CLEAN] = Field(
-        default="", description="The name of who speaks."
-    )
+    speaker: OwnId = Field(default="", description="The name of who speaks.")
     cwd: Text = Field(default="", description="The folder that the conversation is about.")
-    branch: Annotated[str, Field(max_length=LONGEST_NAME), CLEAN] = Field(
-        default="", description="The git branch there."
-    )
+    branch: Name = Field(default="", description="The git branch there.")
 
 
 class RecordRequest(Request):
@@ -291,7 +285,7 @@ class RecordRequest(Request):
     turns: tuple[RecordTurn, ...] = Field(
         min_length=1, max_length=MOST_MESSAGES, description="The messages, oldest first."
     )
-    client: Annotated[str, Field(max_length=LONGEST_NAME), CLEAN] = Field(
+    client: Name = Field(
         default="", description="The program that records them, such as claude-code: their source in answers."
     )
     project: Project | None = Field(

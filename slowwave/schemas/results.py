@@ -5,6 +5,7 @@ field or a group with a default.
 """
 
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
@@ -29,6 +30,7 @@ Entry = TypeVar("Entry", bound=BaseModel)
 Told = Literal["whole", "in part", "no"]
 
 
+@cache
 def columns_of(result: type[BaseModel]) -> tuple[str, ...]:
     """The columns of its table that a result copies: its fields without a default."""
     return tuple(name for name, field in result.model_fields.items() if field.is_required())
@@ -114,6 +116,16 @@ class Step(Frozen):
     confidence: float
 
 
+class FormerValue(Frozen):
+    """A value that held once, and until when: a memory of the same property in few words, as there may be many."""
+
+    cell_id: str
+    value: str = Field(description="The value; the whole text where the memory names none.")
+    content: str
+    valid_from: Said
+    valid_until: Ended = Field(description="Null for one that another memory still claims.")
+
+
 class Cell(Frozen):
     """A memory."""
 
@@ -161,7 +173,7 @@ class Cell(Frozen):
     echo: str | None = Field(
         default=None, description="What became of a former value that the text mentions, where it does."
     )
-    history: list["Cell"] = Field(
+    history: list[FormerValue] = Field(
         default_factory=list, description="Other values of its subject and attribute, newest first."
     )
     rank: Rank | None = Field(default=None, description="In an answer to a question.")

@@ -208,13 +208,13 @@ def test_one_memory_is_shown_with_its_turns_and_whose_word_it_is_there(memory: M
     [
         "x",
         "\x00",
-        "zzzz",
         "é",
-        "W10",
-        "bnVsbA",
-        "[1,2]",
+        "cells",
+        "cells.x.c001",
+        "cells.1",
+        "cells.99999999999999999.c001",
+        "cells.1.",
         "x" * 400,
-        "WyJjZWxscyIsIDk5OTk5OTk5OTk5OTk5OTk5OTk5LCAieCJd",
     ],
 )
 def test_what_is_no_cursor_of_the_list_is_refused_in_a_line(memory: Memory, cursor: str):

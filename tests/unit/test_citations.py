@@ -4,25 +4,33 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowwave.recall.answers import Shown, Turn, find_uses
+from slowwave.recall.answers import find_uses
+from slowwave.store import Row
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 PORT = "3fa81c2e7d9b4c6a8e1f2031"
 FLAG = "9b00d1f2aa34c5e6f7081920"
 
 
-def turn(minute: int, text: str, *, answer: bool = False) -> Turn:
-    return Turn(answer, text, NOW + timedelta(minutes=minute))
+def turn(minute: int, text: str, *, answer: bool = False) -> Row:
+    role = "assistant" if answer else "user"
+    return {"role": role, "content": text, "event_time": NOW + timedelta(minutes=minute)}
 
 
 def shown(
-    cell_id: str = PORT, *, subject: str = "staging database", value: str = "5433", minute: int = 1
-) -> Shown:
-    return Shown(cell_id, NOW + timedelta(minutes=minute), subject, value)
+    cell_id: str = PORT,
+    *,
+    subject: str = "staging database",
+    value: str = "5433",
+    content: str = "",
+    minute: int = 1,
+) -> Row:
+    at = NOW + timedelta(minutes=minute)
+    return {"cell_id": cell_id, "at": at, "subject": subject, "value": value, "content": content}
 
 
-def cited(turns: list[Turn], *memories: Shown) -> list[str]:
-    return list(find_uses(turns, memories).cited)
+def cited(turns: list[Row], *memories: Row) -> list[str]:
+    return list(find_uses(turns, memories)[0])
 
 
 ASKED = turn(1, "How do I reach it?")
@@ -31,9 +39,7 @@ ASKED = turn(1, "How do I reach it?")
 @pytest.mark.parametrize("name", ["mem:3fa81c2e", PORT, "(3fa81c2e)", "[mem:3fa81c2e7d]", "`mem:3fa81c2e`."])
 def test_an_answer_that_names_the_id_cites_it(name):
     answer = turn(2, f"As noted {name}, it changed.", answer=True)
-    uses = find_uses([ASKED, answer], [shown(), shown(FLAG)])
-    assert uses.cited == {PORT: answer.at}
-    assert uses.answered == {PORT, FLAG}
+    assert find_uses([ASKED, answer], [shown(), shown(FLAG)]) == ({PORT: answer["event_time"]}, {PORT, FLAG})
 
 
 @pytest.mark.parametrize("name", ["mem:3fa81c", "3fa81c2f", "x3fa81c2e", "3fa81c2ez", "3FA81C2E"])
@@ -47,9 +53,7 @@ def test_a_person_who_names_the_id_cites_nothing():
 
 
 def test_an_answer_before_it_was_shown_cites_nothing_and_counts_as_none():
-    uses = find_uses([ASKED, turn(2, "mem:3fa81c2e", answer=True)], [shown(minute=5)])
-    assert uses.cited == {}
-    assert uses.answered == frozenset()
+    assert find_uses([ASKED, turn(2, "mem:3fa81c2e", answer=True)], [shown(minute=5)]) == ({}, set())
 
 
 def test_the_value_with_its_subject_in_the_very_answer_is_a_citation():
@@ -88,7 +92,7 @@ def test_only_the_answer_to_the_prompt_at_which_it_was_shown_counts_for_a_value(
 
 
 def test_an_answer_that_says_the_whole_memory_word_for_word_cites_it_unless_a_person_had():
-    memory = Shown(FLAG, NOW + timedelta(minutes=1), "", "", "The dunlin burner runs at 37 mbar.")
+    memory = shown(FLAG, subject="", value="", content="The dunlin burner runs at 37 mbar.")
     answer = turn(2, "The dunlin burner runs at 37 mbar, as you noted.", answer=True)
     assert cited([ASKED, answer], memory) == [FLAG]
     assert cited([turn(0, "The dunlin burner runs at 37 mbar."), ASKED, answer], memory) == []
@@ -96,5 +100,5 @@ def test_an_answer_that_says_the_whole_memory_word_for_word_cites_it_unless_a_pe
 
 
 def test_a_short_memory_is_not_cited_by_its_words():
-    memory = Shown(FLAG, NOW + timedelta(minutes=1), "", "", "Use tabs.")
+    memory = shown(FLAG, subject="", value="", content="Use tabs.")
     assert cited([ASKED, turn(2, "I use tabs.", answer=True)], memory) == []

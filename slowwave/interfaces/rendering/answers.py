@@ -42,6 +42,7 @@ from slowwave.schemas.results import (
     Entity,
     EntityResult,
     Erased,
+    FormerValue,
     Rank,
     Recorded,
     SearchResult,
@@ -193,9 +194,9 @@ def _excerpt(rank: Rank | None) -> Quote:
     return Quote((*spans, Span(excerpt.text[last:]), *more))
 
 
-def _former(past: Cell) -> Line:
+def _former(past: FormerValue) -> Line:
     held = valid(past.valid_from, past.valid_until)
-    return line(Span(f"before ({held}): {clipped(past.value or past.content)}", "dim"), indent=2)
+    return line(Span(f"before ({held}): {clipped(past.value)}", "dim"), indent=2)
 
 
 def _rival(rival: Cell) -> Line:

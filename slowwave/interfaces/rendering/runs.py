@@ -1,93 +1,60 @@
 """Reports of stages, nights, flows and exports as blocks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from slowwave.interfaces.rendering.blocks import (
     Block,
     Heading,
-    Line,
     Opening,
     Render,
-    Span,
     Table,
     line,
     notes,
+    table,
 )
 from slowwave.interfaces.rendering.view import View
 from slowwave.interfaces.rendering.words import listed
 from slowwave.schemas.derivation import SHOWN_LINES, Derivation, page
-from slowwave.schemas.report import (
-    Exported,
-    NightReport,
-    StageReport,
-    closings,
-    headline,
-    night_headline,
-    several_memories,
-    spent,
-)
+from slowwave.schemas.report import Exported, NightReport, StageReport, several_memories
 from slowwave.schemas.runs import Consolidated, FlowRun
 
-EXAMPLES: Final = 8
 DRY: Final = "A dry run: nothing was changed."
 
 
 def _report(found: StageReport | NightReport, view: View) -> list[Block]:
     """A run: its story, numbers a stage, what was left out and why, notes, some examples."""
-    night = found if isinstance(found, NightReport) else None
-    stages = [found] if isinstance(found, StageReport) else found.stages
-    shown = [stage for stage in stages if not stage.is_skipped or stage.notes]
-    return [
-        *(_story(night) if night else []),
-        _table(stages),
-        *(one for stage in shown for one in _stage(stage, has_title=night is not None)),
-        Opening(f"Spent: {spent(found.ledger)}."),
-        *([Opening(DRY)] if found.dry_run else []),
-    ]
+    from tasks.nightly.report import (
+        night_markdown,
+        stage_markdown,
+    )  # with Polars, which a search does not need
+
+    if isinstance(found, NightReport):
+        return _page(night_markdown(found, safe=_flat))
+    return [*_page(stage_markdown(found, safe=_flat)), *([Opening(DRY)] if found.dry_run else [])]
 
 
-def _story(night: NightReport) -> list[Block]:
-    """The night as a colleague would report it."""
-    parts: list[Block] = [
-        Opening(night_headline(night)), *(line(note, indent=1) for note in night.notes)
-    ]  # fmt: skip
-    for part in night.story:
-        more = [f"and {part.more_count} more"] if part.more_count else []
-        parts += [Heading(part.said), *(line(f"- {one}", indent=1) for one in (*part.lines, *more))]
-    return [*parts, *map(Opening, closings(night))]
+def _flat(text: str) -> str:
+    """Stored text in one line: what writes the blocks spells out what a terminal would obey."""
+    return " ".join(text.split())
 
 
-def _table(stages: Sequence[StageReport]) -> Table:
-    columns = ("stage", "looked at", "changes", "left out", "calls", "tokens", "cost", "seconds")
-    return Table(columns, tuple(map(_row, stages)), frozenset(range(1, len(columns))))
-
-
-def _row(stage: StageReport) -> tuple[str, ...]:
-    total = stage.ledger.total
-    return (
-        stage.stage,
-        str(stage.rows_in),
-        str(stage.change_count or "-"),
-        str(sum(stage.rejected.values())),
-        str(total.call_count),
-        str(total.input_tokens + total.output_tokens),
-        "?" if total.cost is None else f"${total.cost:.4f}",
-        f"{stage.seconds:.1f}",
-    )
-
-
-def _stage(stage: StageReport, *, has_title: bool) -> list[Block]:
-    from slowwave.journal.catalogue import title_of  # with it comes Polars, which a search does not need
-
-    changed = {title_of(name): count for name, count in stage.counts.items()}
-    left_out = {f"left out: {name}": count for name, count in sorted(stage.rejected.items())}
-    return [
-        *([Heading(headline(stage))] if has_title else []),
-        *(line(note, indent=1) for note in stage.notes),
-        *(line(f"{count:>7}  {name}") for name, count in [*changed.items(), *left_out.items()]),
-        *(line(Span(one, "dim"), indent=2) for one in stage.examples[:EXAMPLES]),
-    ]
+def _page(text: str) -> list[Block]:
+    """The blocks of a page of ours in Markdown: its headings, tables and lines."""
+    blocks, rows = list[Block](), list[tuple[str, ...]]()
+    for one in [*text.splitlines(), ""]:
+        if one.startswith("|"):
+            rows.append(tuple(cell.strip() for cell in one.strip("|").split("|")))
+            continue
+        if rows:
+            numbers = frozenset(place for place, rule in enumerate(rows[1]) if rule.endswith(":"))
+            blocks.append(Table(rows[0], tuple(rows[2:]), numbers))
+            rows = []
+        if one.startswith(("#", "**")):
+            blocks.append(Heading(one.strip("#* ")))
+        elif one:
+            blocks.append(line(one))
+    return blocks
 
 
 # Runs that a server started
@@ -106,10 +73,13 @@ def _run(found: FlowRun, view: View) -> list[Block]:
 
 def _run_list(found: Sequence[FlowRun], view: View) -> list[Block]:
     """Runs, newest first."""
-    if not found:
-        return [Opening("No run was started here yet.")]
-    rows = tuple((one.run_id, one.flow, one.state, view.ago(one.started_at)) for one in found)
-    return [Table(("run", "flow", "state", "started"), rows)]
+    columns: dict[str, Callable[[FlowRun], str]] = {
+        "run": lambda one: one.run_id,
+        "flow": lambda one: one.flow,
+        "state": lambda one: one.state,
+        "started": lambda one: view.ago(one.started_at),
+    }
+    return table(found, columns, "No run was started here yet.")
 
 
 def _consolidated(found: Consolidated, view: View) -> list[Block]:
@@ -145,12 +115,8 @@ def _exported(found: Exported, view: View) -> list[Block]:
 
 def _derivation(found: Derivation, view: View) -> list[Block]:
     """A derivation and its difference from the memory; its file has all of a long one."""
-    lines = page(found, safe=lambda text: " ".join(text.split()), most=SHOWN_LINES).splitlines()
-    return [*map(_page_line, lines), *([Opening(DRY)] if found.dry_run else [])]
-
-
-def _page_line(text: str) -> Heading | Line:
-    return Heading(text.lstrip("# ")) if text.startswith("#") else line(text)
+    blocks = _page(page(found, safe=_flat, most=SHOWN_LINES))
+    return [*blocks, *([Opening(DRY)] if found.dry_run else [])]
 
 
 RENDERERS: Final[dict[str, Render]] = {
