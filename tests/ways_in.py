@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from slowwave.interfaces.hooks.events import Payload
-from slowwave.interfaces.hooks.routes import record_messages
+from slowwave.interfaces.http.routes.hooks import record_messages
 from slowwave.memory import Memory
 from slowwave.schemas.requests import RecordTurn
 from tests.planted import marks

@@ -14,7 +14,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +123,7 @@ def ask(
     headers: Mapping[str, str] | None = None,
     writes: bool = False,
     may_start: bool = True,
+    read: Callable[[http.client.HTTPResponse], bytes] = http.client.HTTPResponse.read,
 ) -> Reply | None:
     """The server's answer, or None where this process must answer itself.
 
@@ -138,16 +139,25 @@ def ask(
     address = socket_path(folder)
     content, kind = encoded(body)
     request = (method, path, content, {PRINT: fingerprint(folder), **kind, **(headers or {})})
-    reply = exchange(address, request, writes=writes)
-    if reply is None or reply.headers.get(STALE.lower()) == "leaves":
-        return _ask_new(folder, address, request, writes=writes) if may_start else None
-    return None if STALE.lower() in reply.headers else reply
+    process, has_ended, deadline = None, False, time.monotonic() + START_SECONDS
+    while True:
+        reply = exchange(address, request, writes=writes, read=read)
+        stale = "leaves" if reply is None else reply.headers.get(STALE.lower())
+        if stale is None:
+            if process is not None:
+                process.returncode = 0  # it goes on, and nobody waits for it here
+            return reply
+        if stale != "leaves" or has_ended or not may_start or time.monotonic() > deadline:
+            return None
+        if process is None:
+            process = start_server(folder)
+        # one that came second, beside another command's, ends by itself: the first is asked once more
+        has_ended = process.poll() is not None
+        time.sleep(LOOK_SECONDS)
 
 
-def start_server(folder: Path) -> "subprocess.Popen[bytes] | None":
-    """Start a server of a home on demand, detached from the terminal; None where the system has no sockets for it."""
-    if not has_sockets():
-        return None
+def start_server(folder: Path) -> "subprocess.Popen[bytes]":
+    """Start a server of a home on demand, detached from the terminal."""
     return subprocess.Popen(  # noqa: S603 # our own module, with our own interpreter
         [sys.executable, "-m", SERVER, str(folder)],
         stdin=subprocess.DEVNULL,
@@ -158,29 +168,12 @@ def start_server(folder: Path) -> "subprocess.Popen[bytes] | None":
     )
 
 
-def _ask_new(
-    folder: Path, address: Path, request: tuple[str, str, bytes | None, Mapping[str, str]], *, writes: bool
-) -> Reply | None:
-    """The answer of a server that is started now; None where it ends or does not listen in time.
-
-    Two commands may start one at once: the one that comes second ends by itself, and its client is served by the first.
-    """
-    process = start_server(folder)
-    deadline = time.monotonic() + START_SECONDS
-    while process is not None and time.monotonic() < deadline:
-        has_ended = process.poll() is not None
-        reply = exchange(address, request, writes=writes)
-        if reply is not None and STALE.lower() not in reply.headers:
-            process.returncode = 0  # it goes on, and nobody waits for it here
-            return reply
-        if has_ended:
-            return None
-        time.sleep(LOOK_SECONDS)
-    return None
-
-
 def exchange(
-    address: Path, request: tuple[str, str, bytes | None, Mapping[str, str]], *, writes: bool
+    address: Path,
+    request: tuple[str, str, bytes | None, Mapping[str, str]],
+    *,
+    writes: bool,
+    read: Callable[[http.client.HTTPResponse], bytes] = http.client.HTTPResponse.read,
 ) -> Reply | None:
     """One request and its answer; None where nobody listens, or where the server left a question unanswered."""
     connection = _Connection(address, WRITE_SECONDS if writes else ANSWER_SECONDS)
@@ -194,7 +187,7 @@ def exchange(
         connection.request(method, path, body=body, headers=dict(headers))
         answer = connection.getresponse()
         named = {name.lower(): value for name, value in answer.getheaders()}
-        return Reply(answer.status, named, answer.read())
+        return Reply(answer.status, named, read(answer))
     except TimeoutError as error:
         rest = MAY_BE_DONE if writes else "stop it (`slowwave serve` or its process), then ask again"
         raise TransientError(f"the server of this home does not answer; {rest}") from error

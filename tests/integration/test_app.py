@@ -119,7 +119,7 @@ def test_the_addresses_that_other_memory_servers_have_are_answered_too(client: T
 
 
 class AtWork:
-    """A companion with work until it is told otherwise."""
+    """A follower with work until it is told otherwise."""
 
     pending = True
 
@@ -129,17 +129,14 @@ class AtWork:
     def does(self) -> str:
         return "follows the transcripts"
 
-    def lacks(self) -> str:
-        return "one cannot be read"
 
-
-def test_a_server_on_demand_leaves_once_nobody_asks_and_no_companion_works(
+def test_a_server_on_demand_leaves_once_nobody_asks_and_no_transcript_waits(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(app, "IDLE_LOOK_SECONDS", 0.01)
     state: Any = client.app.state  # type: ignore[attr-defined]
-    companion, left = AtWork(), asyncio.Event()
-    state.companions, state.leave = [companion], left.set
+    follower, left = AtWork(), asyncio.Event()
+    state.leave = left.set
     state.settings = state.settings.model_copy(
         update={"search": state.settings.search.model_copy(update={"resident_minutes": 0.0001})}
     )
@@ -149,23 +146,28 @@ def test_a_server_on_demand_leaves_once_nobody_asks_and_no_companion_works(
         await asyncio.sleep(0.1)
         assert not left.is_set()
         with state.activity:
-            companion.pending = False
+            follower.pending = False
             await asyncio.sleep(0.1)
             assert not left.is_set()
         await asyncio.wait_for(left.wait(), 30)
         looking.cancel()
 
+    real, state.follower = state.follower, follower
     asyncio.run(live())
+    state.follower = real
 
 
-def test_health_names_what_companions_do_and_lack_and_settings_that_were_changed(tmp_path: Path):
+def test_health_names_what_the_follower_does_and_settings_that_were_changed(tmp_path: Path):
     home = tmp_path / "home"
     write_settings(home, embedding={"provider": "none"})
     with TestClient(app.create_app(Memory(home), settings=load_settings(home))) as client:
         state: Any = client.app.state  # type: ignore[attr-defined]
-        state.print, state.companions = fingerprint(home), [AtWork()]
+        state.print = fingerprint(home)
         ready = client.get("/health/ready").json()
-        assert (ready["does"], ready["notes"]) == (["follows the transcripts"], ["one cannot be read"])
+        assert [one.partition(":")[0] for one in ready["does"]] == [
+            "follows the transcripts of connected agents"
+        ]
+        assert ready["notes"] == []
         write_settings(home, embedding={"provider": "none"}, search={"limit": 4})
         assert CHANGED in client.get("/health/ready").json()["notes"]
 

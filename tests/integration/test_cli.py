@@ -23,7 +23,6 @@ from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli.program import ORDER, program
 from slowwave.interfaces.rendering.text import flat, visible
-from slowwave.interfaces.rendering.words import ago
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.report import StageReport
@@ -594,20 +593,6 @@ def test_ctrl_c_while_a_night_asks_a_model_is_one_line_and_exit_code_130(home):
         )
     assert (code, out) == (130, "")
     assert err.splitlines()[1].startswith("slowwave: stopping; what was committed is kept")
-
-
-def test_times_are_told_in_the_largest_whole_unit():
-    from datetime import timedelta
-
-    steps = {
-        0: "just now",
-        61: "1 minute ago",
-        7_200: "2 hours ago",
-        86_400 * 3.5: "3 days ago",
-        -7_300: "in 2 hours",
-    }
-    assert {seconds: ago(NOW - timedelta(seconds=seconds), NOW) for seconds in steps} == steps
-    assert ago(NOW - timedelta(days=800), NOW) == "2 years ago"
 
 
 def test_visible_text_keeps_lines_and_spells_out_what_a_terminal_would_obey():

@@ -186,19 +186,6 @@ def test_another_home_and_a_moved_environment_replace_the_old_entries(agent, pla
     assert tree(places) == before
 
 
-def test_entries_of_an_earlier_version_are_replaced(places, home):
-    path = places.user / ".cursor" / "hooks.json"
-    path.parent.mkdir()
-    command = f"/x/python -I /x/slowwave/entrypoints/harness/hook.py cursor stop --home {home}"
-    path.write_text(
-        json.dumps({"version": 1, "hooks": {"stop": [{"command": command}], "old": [{"command": command}]}})
-    )
-    add("cursor", places, home)
-    assert "entrypoints/harness" not in path.read_text()
-    take("cursor", places)
-    assert not path.exists()
-
-
 def test_changes_by_others_stay_and_only_our_entries_go(places, home):
     write_others("claude-code", "user", places, home)
     path = places.user / ".claude" / "settings.json"
@@ -439,7 +426,7 @@ def test_the_survey_names_homes_and_projects_and_the_users_folder_is_no_project(
 
 def test_the_doctor_says_what_is_connected_and_what_is_left_to_do_until_a_hook_was_answered(places, home):
     def rows() -> dict[str, tuple[bool, str]]:
-        return {name: (is_well, found) for name, is_well, found in agent_rows(home, places)}
+        return {one.name: (one.is_well, one.found) for one in agent_rows(home, places)}
 
     assert rows() == {"agents": (True, "none is connected: `slowwave connect` lists those on this machine")}
     for agent in ("codex", "vscode"):

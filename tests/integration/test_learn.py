@@ -10,7 +10,7 @@ from flows.learn import learn
 from flows.nightly import nightly
 from slowwave.errors import BudgetError
 from slowwave.home.paths import open_home
-from slowwave.interfaces.hooks.routes import is_unlearned
+from slowwave.interfaces.http.routes.hooks import is_unlearned
 from slowwave.memory import Memory
 from tasks.learn import cut_recorded_turns, learning_budget
 from tests.integration.test_night_llm import model_of

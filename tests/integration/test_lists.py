@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -397,14 +396,9 @@ def test_an_editor_that_goes_wrong_ends_in_a_line_and_changes_nothing(
     assert list((small_home / "editing").iterdir()) == []
 
 
-def test_the_editor_has_a_private_file_in_the_home_and_what_killed_edits_left_goes(
+def test_the_editor_has_a_private_file_in_the_home(
     small_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    dead = subprocess.Popen(["true"])
-    dead.wait()
-    left = small_home / "editing" / f"{dead.pid}-left"
-    left.mkdir(parents=True)
-    (left / "memory.md").write_text("left by a kill")
     seen = tmp_path / "seen"
     monkeypatch.setenv("VISUAL", f'sh -c \'stat -c "%a %n" "$1" > {seen}\' sh')
     assert text_from_editor(small_home, "The port of staging 2 is 6002.") == "The port of staging 2 is 6002."

@@ -1,6 +1,7 @@
 """The MCP server over its transports: HTTP behind the server's key, and stdio handed on to the home's server."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -21,7 +22,7 @@ from mcp.types import ElicitRequestFormParams, ElicitResult
 
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
-from slowwave.interfaces.client import SERVER
+from slowwave.interfaces import client
 from slowwave.interfaces.http.lanes import Lanes
 from slowwave.interfaces.mcp import bridge
 from slowwave.interfaces.mcp.server import build
@@ -128,7 +129,7 @@ def over_stdio(home: Path, work: Work, era: str) -> Any:
 
 def servers(home: Path) -> list[int]:
     """The processes of this home's server."""
-    return processes(SERVER.encode() + b"\0" + bytes(home.resolve()))
+    return processes(client.SERVER.encode() + b"\0" + bytes(home.resolve()))
 
 
 def processes(words: bytes) -> list[int]:
@@ -184,7 +185,7 @@ def test_the_process_of_a_client_holds_no_store_and_names_its_conversation_and_p
 
     loaded = over_stdio(home, look, "auto")
     assert "pydantic_core" in loaded
-    assert not [name for name in ("polars", "lancedb", "pyarrow") if name in loaded]
+    assert not [name for name in ("polars", "lancedb", "pyarrow", "cryptography") if name in loaded]
     with Memory(home) as memory:
         (cell,) = memory.cells().entries
         assert cell.project_id.startswith("kettle"), "the repository in which the client works"
@@ -194,22 +195,18 @@ def test_the_process_of_a_client_holds_no_store_and_names_its_conversation_and_p
 
 @pytest.mark.processes
 def test_where_the_server_does_not_start_the_client_is_told_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ):
     def ended(_: Path) -> "subprocess.Popen[bytes]":
         process = subprocess.Popen([sys.executable, "-c", ""])
         process.wait()
         return process
 
-    monkeypatch.setattr(bridge, "start_server", ended)
-    monkeypatch.setattr(bridge, "OTHERS_START_SECONDS", 0.1)
-
-    async def ask() -> httpx2.Response:
-        async with httpx2.AsyncClient(transport=bridge._HomeServer(tmp_path)) as http:
-            return await http.post("http://slowwave/mcp", json={"method": "tools/list"})
-
-    refused = asyncio.run(ask()).json()["error"]["message"]
-    assert refused == "the server of this memory does not start: `slowwave doctor` says why"
+    monkeypatch.setattr(client, "start_server", ended)
+    bridge.Bridge(tmp_path, {})._hand_on({"id": 3, "method": "tools/list"})
+    answer = json.loads(capfdbinary.readouterr().out)
+    assert answer["id"] == 3
+    assert "`slowwave doctor` says why" in answer["error"]["message"]
 
 
 def test_the_bridge_knows_every_tool_that_writes(tmp_path: Path):

@@ -14,7 +14,7 @@ from mcp.client import Client
 from flows.nightly import nightly
 from slowwave.ingest.fences import FENCE_OPEN, strip_injected
 from slowwave.interfaces.hooks.events import PromptPayload, StartPayload
-from slowwave.interfaces.hooks.routes import opening, recalled
+from slowwave.interfaces.http.routes.hooks import opening, recalled
 from slowwave.memory import Memory
 from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.context import Context

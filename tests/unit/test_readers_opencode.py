@@ -15,7 +15,7 @@ from slowwave.ingest.files import source_hash, state_of
 from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
 from slowwave.ingest.turns import source_of, to_parts, whole
-from slowwave.interfaces.hooks.routes import _moment
+from slowwave.interfaces.http.routes.hooks import _moment
 from slowwave.recording.record import _messages
 from slowwave.schemas.requests import RecordRequest, RecordTurn
 

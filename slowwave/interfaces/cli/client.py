@@ -5,8 +5,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
@@ -14,6 +15,7 @@ from urllib.parse import quote, unquote, urlencode
 from slowwave.errors import SlowwaveError
 from slowwave.interfaces import client
 from slowwave.interfaces.cli import output
+from slowwave.interfaces.cli.options import OPTION_OF, home_option, json_option
 from slowwave.settings.place import home_folder
 
 RESIDENT_MINUTES = "resident_minutes"
@@ -39,13 +41,23 @@ class RefusedError(SlowwaveError):
 
 @dataclass(frozen=True)
 class Question:
-    """A request to the server: parameters that are None or empty are left to its defaults."""
+    """A request to the server: what is None, an empty list or a flag that is off is left to its defaults."""
 
     path: str
     query: Mapping[str, Any] | None = None
     body: Mapping[str, Any] | None = None
     writes: bool = False
     explain: bool = False
+
+
+def asking(command: Callable[..., Question]) -> Callable[..., None]:
+    """Add `--home` and `--json` to a command that returns its question, and print the answer."""
+
+    @wraps(command)
+    def asked(*args: Any, home: str | None, as_json: bool, **given: Any) -> None:
+        show(home, command(*args, **given), as_json=as_json)
+
+    return home_option(json_option(asked))
 
 
 def show(home: str | None, question: Question, *, as_json: bool) -> None:
@@ -94,18 +106,13 @@ def project_id(given: str | None, home: str | None) -> str | None:
 
 def _asked(home: str | None, question: Question, headers: Mapping[str, str]) -> client.Reply:
     folder = home_folder(home).resolve()
-    body = _given(question.body) if question.body is not None else None
-    query = urlencode(_given(question.query or {}), doseq=True)
+    body = _given(question.body, home) if question.body is not None else None
+    query = urlencode(_given(question.query or {}, home), doseq=True)
     path = f"{question.path}?{query}" if query else question.path
     method = "GET" if body is None else "POST"
+    may_start = _may_start(home, folder, question)
     reply = client.ask(
-        folder,
-        method,
-        path,
-        body=body,
-        headers=headers,
-        writes=question.writes,
-        may_start=_may_start(home, folder, question),
+        folder, method, path, body=body, headers=headers, writes=question.writes, may_start=may_start
     )
     if reply is None:
         from slowwave.interfaces.http.alone import answer  # this process answers: it imports the whole server
@@ -117,9 +124,14 @@ def _asked(home: str | None, question: Question, headers: Mapping[str, str]) -> 
     return reply
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _given(fields: Mapping[str, Any], home: str | None) -> dict[str, Any]:
     """The parameters that were given, in characters that UTF-8 has: an argument may hold bytes that are no text."""
-    return {name: _plain(value) for name, value in fields.items() if value is not None and value != ()}
+    named = {**fields, "project": project_id(fields.get("project"), home)}
+    return {
+        name: _plain(value)
+        for name, value in named.items()
+        if value is not None and value is not False and value != ()
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -144,8 +156,6 @@ def _refusal(reply: client.Reply) -> RefusedError:
 
 
 def _option(field: str) -> str:
-    from slowwave.interfaces.cli.options import OPTION_OF
-
     name = field.removeprefix("body.").removeprefix("query.").split("[")[0]
     return OPTION_OF.get(name, f"--{name.replace('_', '-')}")
 

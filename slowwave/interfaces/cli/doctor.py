@@ -55,6 +55,20 @@ class Check(Frozen):
     is_needed: bool = Field(default=True, description="Not well and needed means broken.")
     found: str
 
+    @property
+    def state(self) -> str:
+        """The check in a word."""
+        return "well" if self.is_well else "broken" if self.is_needed else "look"
+
+
+def _row(name: str, is_well: bool, found: str, is_needed: bool = True) -> Check:
+    return Check(name=name, is_well=is_well, is_needed=is_needed, found=found)
+
+
+def _aside(name: str, is_well: bool, found: str) -> Check:
+    """A row that is worth a look and breaks nothing."""
+    return _row(name, is_well, found, is_needed=False)
+
 
 def examine(path: str | None) -> list[Check]:
     """Every check, in the order in which a person would mend things."""
@@ -65,33 +79,26 @@ def examine(path: str | None) -> list[Check]:
         return [*checks, _row("settings", False, str(error)), *_prefect(None)]
     checks += [_row("settings", True, f"home is {home.root.resolve()}"), *former_home_checks(home)]
     checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home), *project_checks(home)]
-    checks += [_row(*found) for found in check_llm(home.settings.llm)]
-    checks += [_row(*found) for found in check_embedder(home.settings.embedding)]
-    return [*checks, *_agents(path, server_checks(home)), *_prefect(place_of(path))]
+    models = (*check_llm(home.settings.llm), *check_embedder(home.settings.embedding))
+    checks += [
+        _row(*found, is_needed=found[0] != "thresholds") for found in models
+    ]  # guessed ones still work
+    agents = agent_rows(str(home_folder(path).resolve()))
+    return [*checks, *server_checks(home), *agents, *_prefect(place_of(path))]
 
 
 def is_broken(checks: list[Check]) -> bool:
     """Return whether something is not well that is needed."""
-    return any(check.is_needed and not check.is_well for check in checks)
+    return any(check.state == "broken" for check in checks)
 
 
 def blocks_of(checks: Sequence[Check]) -> list[Block]:
     """The checks as a table, and one line at the end."""
-    rows = [(check.name, _word(check), check.found) for check in checks]
-    looks = sum(not check.is_well and not check.is_needed for check in checks)
+    rows = [(check.name, check.state, check.found) for check in checks]
+    looks = sum(check.state == "look" for check in checks)
     works = "Everything needed works" + (f"; {looks} to look at." if looks else ".")
     last = "Something that is needed is broken." if is_broken([*checks]) else works
     return [Table(("check", "", "found, or what to do"), tuple(rows)), line(last)]
-
-
-def _word(check: Check) -> str:
-    return "well" if check.is_well else "broken" if check.is_needed else "look"
-
-
-def _row(name: str, is_well: bool, found: str) -> Check:
-    """A row that is needed, except guessed thresholds and foreign files: worth a look, they break nothing."""
-    is_needed = name not in ("thresholds", "journal file")
-    return Check(name=name, is_well=is_well, is_needed=is_needed, found=found)
 
 
 def _python() -> Check:
@@ -106,7 +113,7 @@ def former_home_checks(home: Home) -> list[Check]:
     if former is None:
         return []
     found = f"{former} holds a memory of an earlier version, which is not used: --home {former} uses it"
-    return [Check(name="earlier home", is_well=False, is_needed=False, found=found)]
+    return [_aside("earlier home", False, found)]
 
 
 def _disk(home: Home) -> list[Check]:
@@ -121,7 +128,7 @@ def _disk(home: Home) -> list[Check]:
     found = f"{size_of(free)} free" + ("" if is_wide else ": make room, a night may need more")
     return [
         _row("home folder", True, f"{home.root} {state}"),
-        Check(name="disk room", is_well=is_wide, is_needed=free < ROOM_NEEDED, found=found),
+        _row("disk room", is_wide, found, is_needed=free < ROOM_NEEDED),
     ]
 
 
@@ -133,12 +140,12 @@ def _journal(home: Home) -> list[Check]:
     except (SlowwaveError, OSError) as error:
         return [_row("journal", False, str(error))]
     broken = [
-        _row(
-            "journal segment" if problem.is_loss else "journal file",
+        (_row if one.is_loss else _aside)(
+            "journal segment" if one.is_loss else "journal file",
             False,
-            f"{problem.path}: {problem.reason}. {problem.advice}",
+            f"{one.path}: {one.reason}. {one.advice}",
         )
-        for problem in (*scan.problems, *leftovers)
+        for one in (*scan.problems, *leftovers)
     ]
     found = f"{several(len(segment_ids) - len(scan.problems), 'whole segment')}, {several(scan.events.height, 'event')}"
     return [_row("journal", True, found), *broken, *_missing(home, segment_ids), *_mixed(home)]
@@ -154,7 +161,7 @@ def _mixed(home: Home) -> list[Check]:
         "into it, and what both told is one memory now. To part them take the journal from a backup, then run "
         "`slowwave run rebuild`."
     )
-    return [Check(name="journal file", is_well=False, is_needed=False, found=found)]
+    return [_aside("journal file", False, found)]
 
 
 def _missing(home: Home, segment_ids: Sequence[str]) -> list[Check]:
@@ -164,25 +171,19 @@ def _missing(home: Home, segment_ids: Sequence[str]) -> list[Check]:
         held = open_store(home.store_root).applied_segments() - {*segment_ids}
     advice = "put it back from a backup, then run `slowwave run rebuild`"
     return [
-        Check(
-            name="journal segment",
-            is_well=False,
-            is_needed=segment_id in held,
-            found=f"{segment_id} is gone"
-            + (" and only the store has what it told: " if segment_id in held else ", with what it told: ")
-            + f"{advice}.",
-        )
-        for segment_id in sorted(held | {*home.journal.missing()})
+        _row("journal segment", False, f"{one} is gone and only the store has what it told: {advice}.")
+        if one in held
+        else _aside("journal segment", False, f"{one} is gone, with what it told: {advice}.")
+        for one in sorted(held | {*home.journal.missing()})
     ]
 
 
 def _store(home: Home) -> list[Check]:
     kept = [
-        Check(
-            name="damaged store",
-            is_well=False,
-            is_needed=False,
-            found=f"{path} keeps what was damaged on {moved_at:%Y-%m-%d}; it may be removed.",
+        _aside(
+            "damaged store",
+            False,
+            f"{path} keeps what was damaged on {moved_at:%Y-%m-%d}; it may be removed.",
         )
         for path, moved_at in damaged_folders(home.store_root).items()
     ]
@@ -212,7 +213,7 @@ def _secrets(home: Home) -> list[Check]:
     found = "redacted by the rules of today" if is_well else ADVICE
     if is_cut_off:
         found = "a redaction was cut off: `slowwave run redact` ends it"
-    return [Check(name="secrets", is_well=is_well, is_needed=False, found=found)]
+    return [_aside("secrets", is_well, found)]
 
 
 def project_checks(home: Home) -> list[Check]:
@@ -232,7 +233,7 @@ def project_checks(home: Home) -> list[Check]:
         f"{project} has {several(counts[project], 'message')}, and of the same name {told}. Is it one of these, moved "
         f'or cloned? Then write moved = {{ "{project}" = "{others[0]}" }} under [owner] in slowwave.toml.'
     )
-    return [Check(name="project here", is_well=project in counts, is_needed=False, found=found)]
+    return [_aside("project here", project in counts, found)]
 
 
 def server_checks(home: Home) -> list[Check]:
@@ -244,42 +245,27 @@ def server_checks(home: Home) -> list[Check]:
         state = _ready(folder, address)
         if state is None:
             found = "it does not answer: start `slowwave serve` again" if address else NO_SERVER
-            return [Check(name="server", is_well=address is None, is_needed=False, found=found)]
+            return [_aside("server", address is None, found)]
         problems = [*map(str, state["reasons"]), *map(str, state["notes"])]
         does = [*map(str, state.get("does", []))]
     except (SlowwaveError, ValueError, KeyError, TypeError):
         problems, does = ["it answers with something else: start it again"], []
-    return [
-        Check(
-            name="server", is_well=not problems, is_needed=False, found="; ".join([where, *problems, *does])
-        )
-    ]
+    return [_aside("server", not problems, "; ".join([where, *problems, *does]))]
 
 
 def _ready(folder: Path, address: Address | None) -> dict[str, Any] | None:
     """The server's own report (`/health/ready`); None where none answers."""
-    found: dict[str, Any]
+    body: bytes | None = None
     if address is not None:
-        try:
-            found = httpx.get(f"{address.url}/health/ready", timeout=_ANSWER_SECONDS, trust_env=False).json()
-        except httpx.HTTPError:
-            return None
-        return found
-    if not client.has_sockets():
-        return None
-    request = ("GET", "/health/ready", None, dict[str, str]())
-    reply = client.exchange(client.socket_path(folder), request, writes=False)
-    if reply is None:
-        return None
-    found = json.loads(reply.body)
+        with suppress(httpx.HTTPError):
+            url = f"{address.url}/health/ready"
+            body = httpx.get(url, timeout=_ANSWER_SECONDS, trust_env=False).content
+    elif client.has_sockets():
+        request = ("GET", "/health/ready", None, dict[str, str]())
+        reply = client.exchange(client.socket_path(folder), request, writes=False)
+        body = reply.body if reply is not None else None
+    found: dict[str, Any] | None = None if body is None else json.loads(body)
     return found
-
-
-def _agents(path: str | None, server: list[Check]) -> list[Check]:
-    """The server, and the coding agents that are connected: none of them is needed."""
-    rows = agent_rows(str(home_folder(path).resolve()))
-    told = [Check(name=name, is_well=is_well, is_needed=False, found=found) for name, is_well, found in rows]
-    return [*server, *told]
 
 
 def _prefect(place: Place | None) -> list[Check]:
@@ -305,19 +291,16 @@ def _prefect(place: Place | None) -> list[Check]:
     return [version, _row("prefect server", *server)]
 
 
-Row = tuple[str, bool, str]
-"""Name, whether it is well, and what was found or what to do."""
-
-
-def agent_rows(home: str, places: Places | None = None) -> Iterator[Row]:
+def agent_rows(home: str, places: Places | None = None) -> Iterator[Check]:
     """A row for each agent that is connected or cannot be looked at; `home` is the resolved home."""
     states = [state for state in survey(home, places) if state.connected != "no"]
     if not any(state.homes for state in states):
-        yield "agents", True, "none is connected: `slowwave connect` lists those on this machine"
+        yield _aside("agents", True, "none is connected: `slowwave connect` lists those on this machine")
     answered = read_kept(Path(home) / "hooks" / "follower.json").answered
     for state in states:
         name = f"{state.agent} in {Path(state.project).name}" if state.project else state.agent
-        yield name, not _problem(state, home), _problem(state, home) or _found(state, home, answered)
+        problem = _problem(state, home)
+        yield _aside(name, not problem, problem or _found(state, home, answered))
 
 
 def _problem(state: State, home: str) -> str:

@@ -1,8 +1,5 @@
 """Commands by which a person changes the memory. A write is sent to the server at most once."""
 
-import os
-import re
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -12,7 +9,7 @@ import click
 
 from slowwave.errors import InputError
 from slowwave.interfaces.cli import output
-from slowwave.interfaces.cli.client import Question, document, part, project_id, show
+from slowwave.interfaces.cli.client import Question, asking, document, part, show
 from slowwave.interfaces.cli.options import (
     CELL_TYPES,
     dry_run_option,
@@ -22,7 +19,6 @@ from slowwave.interfaces.cli.options import (
     project_option,
     statement_options,
 )
-from slowwave.interfaces.cli.questions import cell_of
 
 if TYPE_CHECKING:
     from slowwave.schemas.results import Erased
@@ -43,16 +39,13 @@ LONGEST_TEXT = 4_000
 @statement_options
 @origin_option
 @project_option
-@home_option
-@json_option
-def remember(text: tuple[str, ...], *, home: str | None, as_json: bool, **asked: Any) -> None:
+@asking
+def remember(text: tuple[str, ...], **asked: Any) -> Question:
     """Remember a statement of yours.
 
     It can be found at once; secrets in it are redacted. Write one or two whole sentences that can be understood alone.
     """
-    asked["project"] = project_id(asked["project"], home)
-    body = {"text": " ".join(text), **asked, "new_project": asked["new_project"] or None}
-    show(home, Question("/v1/remember", body=body, writes=True), as_json=as_json)
+    return Question("/v1/remember", body={"text": " ".join(text), **asked}, writes=True)
 
 
 @click.command()
@@ -88,14 +81,13 @@ def correct(cell_id: str, text: tuple[str, ...], *, home: str | None, as_json: b
 @click.argument("cell_id", metavar="ID")
 @click.option("--note", metavar="TEXT", help="Your reason; kept with the memory.")
 @origin_option
-@home_option
-@json_option
-def confirm(cell_id: str, *, home: str | None, as_json: bool, **asked: Any) -> None:
+@asking
+def confirm(cell_id: str, **asked: Any) -> Question:
     """Confirm that a memory is right.
 
     It never fades, and no model replaces it without asking you.
     """
-    show(home, Question(f"/v1/cells/{part(cell_id)}/confirm", body=asked, writes=True), as_json=as_json)
+    return Question(f"/v1/cells/{part(cell_id)}/confirm", body=asked, writes=True)
 
 
 @click.command()
@@ -121,17 +113,8 @@ def forget(cell_id: str, *, home: str | None, as_json: bool, **asked: Any) -> No
 @click.option("--text", metavar="TEXT", help="The text that replaces both memories; only for merged.")
 @click.option("--note", metavar="TEXT", help="Your reason; kept with the contradiction.")
 @click.option("--undo", is_flag=True, help="Take the resolution back.")
-@home_option
-@json_option
-def resolve(
-    contradiction_id: str,
-    resolution: str | None,
-    *,
-    undo: bool,
-    home: str | None,
-    as_json: bool,
-    **asked: Any,
-) -> None:
+@asking
+def resolve(contradiction_id: str, resolution: str | None, *, undo: bool, **asked: Any) -> Question:
     """Resolve a contradiction, or take that back.
 
     The memory that loses is kept in the history.
@@ -140,8 +123,7 @@ def resolve(
         raise click.UsageError("say how it ends (a_wins, b_wins, both_valid, merged), or give --undo")
     end = "undo" if undo else "resolve"
     body = {} if undo else {"resolution": resolution, **asked}
-    path = f"/v1/contradictions/{part(contradiction_id)}/{end}"
-    show(home, Question(path, body=body, writes=True), as_json=as_json)
+    return Question(f"/v1/contradictions/{part(contradiction_id)}/{end}", body=body, writes=True)
 
 
 @click.command()
@@ -227,12 +209,11 @@ def _edited(cell_id: str, home: str | None) -> str | None:
     Raises:
         InputError: the memory is no current one or too long, there is no terminal, or the editor left nothing usable.
     """
-    from slowwave.interfaces.cli.edits import text_from_editor
     from slowwave.settings.place import home_folder
 
     if not _has_terminal():
         raise InputError("there is no terminal to open an editor in: give the new text after the id")
-    found = cell_of(home, cell_id)
+    found = document(home, Question(f"/v1/cells/{part(cell_id)}"))
     if found["status"] == "superseded":
         by = found["superseded_by"]
         what = f" by {by}: correct that one" if by else ": remember what is right"
@@ -250,49 +231,26 @@ def _edited(cell_id: str, home: str | None) -> str | None:
 
 
 FOLDER = "editing"
-"""Below the home; each edit has a folder of its own there, named by its process, for what the editor adds to it."""
+"""Below the home; each edit has a folder of its own there, for what the editor adds to it.
+
+What a killed one leaves is this user's alone, and an erase takes it when it quotes what goes.
+"""
 
 
 def text_from_editor(home: Path, text: str) -> str:
     """The text as the person saved it, without blanks at its ends. The file goes afterwards.
 
     Raises:
-        InputError: the editor failed, or what it saved is no text.
+        InputError: the home cannot be written, the editor failed, or what it saved is no text.
     """
     above = home / FOLDER
     try:
         above.mkdir(mode=0o700, exist_ok=True)
-        _remove_left(above)
-        own = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=above))
-    except OSError as error:
-        raise InputError(f"the home cannot be written ({error.strerror}), and nothing was changed") from error
-    try:
-        path = own / "memory.md"
-        path.write_text(f"{text}\n", encoding="utf-8")
-        path.chmod(0o600)
-        click.edit(filename=str(path))
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").strip()
+        with tempfile.TemporaryDirectory(dir=above, ignore_cleanup_errors=True) as own:
+            path = Path(own) / "memory.md"
+            path.write_text(f"{text}\n", encoding="utf-8")
+            path.chmod(0o600)
+            click.edit(filename=str(path))
+            return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").strip()
     except (click.ClickException, OSError, ValueError) as error:  # no command, no file, no UTF-8
         raise InputError(f"the editor left no usable text, and nothing was changed: {error}") from error
-    finally:
-        shutil.rmtree(own, ignore_errors=True)
-
-
-def _remove_left(above: Path) -> None:
-    """Remove what edits left whose process was killed."""
-    for folder in above.iterdir():
-        found = re.fullmatch(r"(\d{1,9})-.*", folder.name)
-        if found and not _is_running(int(found[1])):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_running(pid: int) -> bool:
-    if os.name != "posix":
-        return True  # asking has consequences there; an erase finds the file all the same
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True

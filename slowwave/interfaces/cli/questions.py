@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from slowwave.interfaces.cli.client import Question, document, part, project_id, show
-from slowwave.interfaces.cli.options import filter_options, home_option, json_option, project_option
+from slowwave.interfaces.cli.client import Question, asking, part
+from slowwave.interfaces.cli.options import filter_options, project_option
 
 MOST_ARCHIVED = 25
 """The most archived memories that one search shows; the server's own bound."""
@@ -28,17 +28,8 @@ MOST_ARCHIVED = 25
 @click.option("--status", metavar="active|archived", help="`archived` searches memories that have faded.")
 @click.option("--explain", is_flag=True, help="Show why each result was found.")
 @filter_options
-@home_option
-@json_option
-def search(
-    query: tuple[str, ...],
-    *,
-    status: str | None,
-    explain: bool,
-    home: str | None,
-    as_json: bool,
-    **asked: Any,
-) -> None:
+@asking
+def search(query: tuple[str, ...], *, status: str | None, explain: bool, **asked: Any) -> Question:
     """Search the memory.
 
     Topic summaries and memories, current values first, with what held before. No language model is asked. That a memory
@@ -49,11 +40,8 @@ def search(
     words = " ".join(query)
     if status == "archived":
         limit = min(asked["limit"] or 10, MOST_ARCHIVED)
-        question = Question("/v1/archived", query={"query": words, "limit": limit})
-    else:
-        asked["project"] = project_id(asked["project"], home)
-        question = Question("/v1/search", body={"query": words, **asked}, explain=explain)
-    show(home, question, as_json=as_json)
+        return Question("/v1/archived", query={"query": words, "limit": limit})
+    return Question("/v1/search", body={"query": words, **asked}, explain=explain)
 
 
 @click.command()
@@ -81,17 +69,13 @@ def search(
 )
 @click.option("--ids", is_flag=True, help="Name each memory by its id, so that an answer can cite it.")
 @project_option
-@home_option
-@json_option
-def context(question: tuple[str, ...], *, home: str | None, as_json: bool, **asked: Any) -> None:
+@asking
+def context(question: tuple[str, ...], **asked: Any) -> Question:
     """Print memory for a prompt, within a budget of tokens.
 
     Stdout is the text and nothing else.
     """
-    asked["project"] = project_id(asked["project"], home)
-    flags = {name: True for name in ("small", "opening", "ids") if asked.pop(name)}
-    body = {"question": " ".join(question) or None, **asked, **flags}
-    show(home, Question("/v1/context/assemble", body=body), as_json=as_json)
+    return Question("/v1/context/assemble", body={"question": " ".join(question) or None, **asked})
 
 
 @click.command("list")
@@ -106,11 +90,8 @@ def context(question: tuple[str, ...], *, home: str | None, as_json: bool, **ask
 @click.option("--limit", type=int, metavar="1..200", help="The most memories of the page (default: 50).")
 @click.option("--cursor", metavar="CURSOR", help="Where the page before says that the next one begins.")
 @filter_options
-@home_option
-@json_option
-def list_cells(
-    *, status: str | None, fading: float | None, home: str | None, as_json: bool, **asked: Any
-) -> None:
+@asking
+def list_cells(*, status: str | None, fading: float | None, **asked: Any) -> Question:
     """List memories, newest first, a page at a time.
 
     The last line says how to see the next page. --fading lists what the coming nights will archive, soonest first.
@@ -119,38 +100,33 @@ def list_cells(
         page = {name: asked.pop(name) for name in ("limit", "cursor")}
         if status is not None or any(asked.values()):
             raise click.UsageError("--fading goes with --limit and --cursor alone")
-        show(home, Question("/v1/weak", query={"days": fading, **page}), as_json=as_json)
-        return
+        return Question("/v1/weak", query={"days": fading, **page})
     is_past = asked["as_of"] is not None or asked["known_at"] is not None
     wanted = status or ("all" if is_past else "active")
-    asked |= {"project": project_id(asked["project"], home), "status": None if wanted == "all" else wanted}
-    show(home, Question("/v1/cells", query=asked), as_json=as_json)
+    return Question("/v1/cells", query={**asked, "status": None if wanted == "all" else wanted})
 
 
 @click.command()
 @click.argument("cell_id", metavar="ID")
-@home_option
-@json_option
-def explain(cell_id: str, *, home: str | None, as_json: bool) -> None:
+@asking
+def explain(cell_id: str) -> Question:
     """Explain why a memory is there.
 
     What was said, what was judged, and every event of its life. An id's first six characters are enough.
     """
-    show(home, Question(f"/v1/cells/{part(cell_id)}/explanation"), as_json=as_json)
+    return Question(f"/v1/cells/{part(cell_id)}/explanation")
 
 
 @click.command()
 @click.argument("name", nargs=-1, required=True)
 @project_option
-@home_option
-@json_option
-def entity(name: tuple[str, ...], *, project: str | None, home: str | None, as_json: bool) -> None:
+@asking
+def entity(name: tuple[str, ...], *, project: str | None) -> Question:
     """Show what is known of a name.
 
     A person, a project, a tool or a place: other names, values now and before, neighbours.
     """
-    asked = {"name": " ".join(name), "project": project_id(project, home)}
-    show(home, Question("/v1/entity", query=asked), as_json=as_json)
+    return Question("/v1/entity", query={"name": " ".join(name), "project": project})
 
 
 @click.command()
@@ -161,39 +137,34 @@ def entity(name: tuple[str, ...], *, project: str | None, home: str | None, as_j
     "--limit", type=int, metavar="1..10000", help="The most events; the newest are kept (default: 100)."
 )
 @project_option
-@home_option
-@json_option
-def timeline(name: tuple[str, ...], *, home: str | None, as_json: bool, **asked: Any) -> None:
+@asking
+def timeline(name: tuple[str, ...], **asked: Any) -> Question:
     """Show memories in the order of their dates.
 
     Superseded ones show the date on which they ended.
     """
-    asked |= {"name": " ".join(name) or None, "project": project_id(asked["project"], home)}
-    show(home, Question("/v1/timeline", query=asked), as_json=as_json)
+    return Question("/v1/timeline", query={**asked, "name": " ".join(name) or None})
 
 
 @click.command()
 @click.option("--all", "has_resolved", is_flag=True, help="Show resolved ones too.")
-@home_option
-@json_option
-def contradictions(*, has_resolved: bool, home: str | None, as_json: bool) -> None:
+@asking
+def contradictions(*, has_resolved: bool) -> Question:
     """List contradictions that wait for your decision.
 
     Both sides are shown with dates and sources.
     """
-    asked = {"has_resolved": has_resolved or None, "limit": 200}
-    show(home, Question("/v1/contradictions", query=asked), as_json=as_json)
+    return Question("/v1/contradictions", query={"has_resolved": has_resolved, "limit": 200})
 
 
 @click.command()
 @click.option(
     "--counts", is_flag=True, help="Count the memories by type, status, topic, age and origin, and their use."
 )
-@home_option
-@json_option
-def status(*, counts: bool, home: str | None, as_json: bool) -> None:
+@asking
+def status(*, counts: bool) -> Question:
     """Show waiting work, the last night and sizes."""
-    show(home, Question("/v1/stats" if counts else "/v1/status"), as_json=as_json)
+    return Question("/v1/stats" if counts else "/v1/status")
 
 
 @click.group()
@@ -202,29 +173,21 @@ def quarantine() -> None:
 
 
 @quarantine.command("list")
-@home_option
-@json_option
-def list_quarantine(*, home: str | None, as_json: bool) -> None:
+@asking
+def list_quarantine() -> Question:
     """List the work in quarantine, with reasons.
 
     Chunks, conversations and pairs of memories for which the model gave no usable answer.
     """
-    show(home, Question("/v1/quarantine", query={"limit": 200}), as_json=as_json)
+    return Question("/v1/quarantine", query={"limit": 200})
 
 
 @quarantine.command("release")
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Release everything.")
-@home_option
-@json_option
-def release(ids: tuple[str, ...], *, everything: bool, home: str | None, as_json: bool) -> None:
+@asking
+def release(ids: tuple[str, ...], *, everything: bool) -> Question:
     """Release work for the next night, which asks the model again."""
     if bool(ids) == everything:
         raise click.UsageError("name what to release, or give --all")
-    body = {"ids": [*ids]} if ids else {}
-    show(home, Question("/v1/quarantine/release", body=body, writes=True), as_json=as_json)
-
-
-def cell_of(home: str | None, cell_id: str) -> dict[str, Any]:
-    """One memory as a document (`Cell`), for the editor."""
-    return document(home, Question(f"/v1/cells/{part(cell_id)}"))
+    return Question("/v1/quarantine/release", body={"ids": ids}, writes=True)

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ def ingest(
     "sources",
     metavar="PATH",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     help="Read this first (nightly and ingest). May be repeated.",
 )
 @click.option(
@@ -99,7 +100,7 @@ def ingest(
 @click.option(
     "--questions",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     help="Evaluate: a question set about this home (benchmarks/README.md).",
 )
 @home_option
@@ -113,7 +114,7 @@ def run(flow: str, *, home: str | None, as_json: bool, **given: Any) -> None:
     missed, `evaluate` measures recall. Prefect runs the flow where PREFECT_API_URL names a server or `slowwave ui`
     runs; else it runs in this process.
     """
-    parameters = _parameters(flow, **given)
+    parameters = _parameters(flow, given)
     from slowwave.interfaces.cli.local import progress_bars, show_result, stopping_in_order
 
     with stopping_in_order(), progress_bars():
@@ -126,11 +127,7 @@ def _report(flow: Any, home: str | None, parameters: dict[str, Any]) -> Any:
     from flows.running import place_of, run_flow, run_plain
 
     if flow in OWN_REPORTS:
-        if (
-            flow == "rederive"
-            and parameters.keys() <= {"action"}
-            and parameters.get("action", "derive") == "derive"
-        ):
+        if flow == "rederive" and parameters in ({}, {"action": "derive"}):
             waits: Any = run_plain("rederive", home, {"dry_run": True})
             output.remark([waits.estimate.line] if waits.estimate is not None else [])
         return run_plain(flow, home, parameters)
@@ -229,15 +226,7 @@ def ui(*, port: int | None, home: str | None) -> None:
     serve_ui(home, say=output.emit, port=port)
 
 
-def _parameters(
-    flow: str,
-    *,
-    sources: tuple[Path, ...],
-    dry_run: bool | None,
-    force: bool,
-    action: str | None,
-    questions: Path | None,
-) -> dict[str, Any]:
+def _parameters(flow: str, given: dict[str, Any]) -> dict[str, Any]:
     """The parameters of a flow, as they were given.
 
     Raises:
@@ -247,30 +236,20 @@ def _parameters(
 
     if flow not in (*FLOWS, *OWN_REPORTS):
         raise click.UsageError(f"there is no flow {flow}: choose one of {', '.join((*FLOWS, *OWN_REPORTS))}")
-    for given, name, owners in (
-        (sources, "--source", WITH_SOURCES),
-        (force, "--force", ("nightly",)),
-        (action, "--action", ("rederive",)),
-        (questions, "--questions", ("evaluate",)),
-    ):
-        if given and flow not in owners:
-            raise click.UsageError(f"{name} belongs to {' and '.join(owners)}, not to {flow}")
-    if flow == "evaluate" and questions is None:
+    found = {name: one for name, one in given.items() if one or (name == "dry_run" and one is not None)}
+    owners = {"force": ("nightly",), "action": ("rederive",), "questions": ("evaluate",)}
+    for name, flows in {"sources": WITH_SOURCES, **owners}.items():
+        if name in found and flow not in flows:
+            option = "source" if name == "sources" else name
+            raise click.UsageError(f"--{option} belongs to {' and '.join(flows)}, not to {flow}")
+    if flow == "evaluate" and "questions" not in found:
         raise click.UsageError("evaluate needs --questions FILE")
-    _require_existing([*sources, *([questions] if questions else [])])
-    found = {
-        "sources": [str(path) for path in sources],
-        "dry_run": dry_run,
-        "force": force,
-        "action": action,
-        "questions": str(questions) if questions else None,
-    }
-    return {name: value for name, value in found.items() if value not in (None, [], False)} | (
-        {"dry_run": False} if dry_run is False else {}
-    )
+    paths = [*found.get("sources", ()), *filter(None, [found.get("questions")])]
+    _require_existing(Path(one) for one in paths)
+    return found | ({"sources": [*found["sources"]]} if "sources" in found else {})
 
 
-def _require_existing(paths: "tuple[Path, ...] | list[Path]") -> None:
+def _require_existing(paths: Iterable[Path]) -> None:
     for path in paths:
         if not path.exists():
             raise NotFoundError(f"there is no file or folder {path}: check the path")

@@ -156,10 +156,6 @@ class Follower:
         """A line on what it does, for `/health/ready`."""
         return f"follows the transcripts of connected agents: {several(self.turn_count, 'message')} taken in"
 
-    def lacks(self) -> str:
-        """A line on why it does not do it."""
-        return ""
-
     def step(self) -> float:
         """Do what is due; returns the seconds until more is.
 

@@ -18,10 +18,9 @@ from slowwave.interfaces.hooks.agents import SERVER, Entry
 from slowwave.interfaces.hooks.entries import Wanted
 
 _OURS = re.compile(
-    r"""["']-m["'],\s*["']slowwave["'],\s*["']mcp["']|slowwave\.entrypoints\.cli\b"""
-    r"""|slowwave[/\\]+(?:entrypoints|interfaces)[/\\].*hook\.py"""
+    r"""["']-m["'],\s*["']slowwave["'],\s*["']mcp["']|slowwave[/\\]+interfaces[/\\].*hook\.py"""
 )
-"""What makes an entry ours: the module that serves MCP, or the hook program, today's or that of an earlier version."""
+"""What makes an entry ours: the module that serves MCP, or the hook program."""
 
 _SCRIPT_MARK = "// Slowwave for "
 """How a script that `connect` wrote begins."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib import metadata
-from typing import Any, Protocol
+from typing import Any
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, FastAPI
@@ -20,13 +20,14 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.routing import Route
 
 from slowwave.errors import SlowwaveError
-from slowwave.interfaces.hooks import routes as hooks
+from slowwave.interfaces.hooks.follower import Follower
 from slowwave.interfaces.http import mcp_mount
 from slowwave.interfaces.http.accept import Rendered
 from slowwave.interfaces.http.lanes import Lanes
 from slowwave.interfaces.http.nightly import keep_nights
 from slowwave.interfaces.http.problems import DESCRIBED, add_problems
-from slowwave.interfaces.http.routes import flows, health, read, record, write
+from slowwave.interfaces.http.routes import flows, health, hooks, read, record, write
+from slowwave.interfaces.http.runs import FlowRuns
 from slowwave.interfaces.http.security import Activity, Guard, Place
 from slowwave.memory import Memory
 from slowwave.settings.tree import Settings
@@ -63,22 +64,6 @@ BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _log = logging.getLogger("slowwave.server")
 
 
-class Companion(Protocol):
-    """Work beside the routes, such as following transcripts; each room adds its own to `app.state.companions`."""
-
-    def is_pending(self) -> bool:
-        """Return whether there is work left: a server on demand does not leave then."""
-        ...
-
-    def does(self) -> str:
-        """A line for `/health/ready` on what it does; empty for nothing."""
-        ...
-
-    def lacks(self) -> str:
-        """A line on why it does not do what it should; empty where it does."""
-        ...
-
-
 def create_app(
     memory: Memory, *, settings: Settings, key: str | None = None, nightly: bool = False
 ) -> FastAPI:
@@ -99,7 +84,7 @@ def create_app(
     home = settings.home.resolve()
     state: Any = app.state
     state.lanes, state.settings, state.place = Lanes(memory, home), settings, Place(home)
-    state.is_warm, state.activity, state.companions = False, Activity(), []
+    state.is_warm, state.activity, state.follower = False, Activity(), None
     state.print, state.leave = "", None  # of a server in a process of its own: `serve.py`
     state.is_nightly = nightly
     state.mcp = mcp_mount.McpMount(app)
@@ -189,5 +174,6 @@ async def _leave_when_idle(state: Any) -> None:
 
 
 def _is_pending(state: Any) -> bool:
-    companions: list[Companion] = state.companions
-    return state.lanes.runs.is_pending() or any(one.is_pending() for one in companions)
+    follower: Follower | None = state.follower
+    runs: FlowRuns = state.lanes.runs
+    return runs.is_pending() or (follower is not None and follower.is_pending())

@@ -1,50 +1,28 @@
-"""`slowwave mcp`: MCP over stdin and stdout, handed on to the home's server over its socket.
+"""`slowwave mcp`: MCP over stdin and stdout, each message handed on to the home's server over its socket.
 
-A harness starts one such process for each session, and they live for hours. So this one holds no store: it starts the
-server where none listens, and opens its session again where the server left in between because nobody asked.
+A harness starts one such process for each session, and they live for hours. So this one holds no store and imports no
+MCP SDK: a message is a line here and the body of a request there. It starts the server where none listens, and opens
+its session again where the server left in between because nobody asked.
 """
 
+import base64
 import json
 import os
-import time
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPResponse
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any, Final
 from urllib.parse import quote
 from uuid import uuid4
 
-import anyio
-import httpx2
-from anyio.to_thread import run_sync
-from mcp.client.streamable_http import streamable_http_client
-from mcp.server.stdio import stdio_server
-from mcp.shared.inbound import (
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PROTOCOL_VERSION_HEADER,
-    NAME_BEARING_METHODS,
-    encode_header_value,
-)
-from mcp.shared.message import ClientMessageMetadata, SessionMessage
-from mcp.types import INTERNAL_ERROR, PROTOCOL_VERSION_META_KEY
-
-from slowwave.interfaces.client import (
-    LOOK_SECONDS,
-    MAY_BE_DONE,
-    PRINT,
-    STALE,
-    START_SECONDS,
-    WRITE_SECONDS,
-    fingerprint,
-    has_sockets,
-    socket_path,
-    start_server,
-)
+from slowwave.errors import SlowwaveError
+from slowwave.interfaces import client
 from slowwave.settings.place import home_folder
 from slowwave.settings.projects import repository_project
 from slowwave.settings.tree import load_settings
-
-OTHERS_START_SECONDS: Final = 10.0
-"""How long to wait for a server that somebody else started, after ours ended because of that."""
 
 WRITE_TOOLS: Final = frozenset(
     [
@@ -59,8 +37,17 @@ WRITE_TOOLS: Final = frozenset(
 )
 """The tools whose calls are never repeated by this process."""
 
+NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""The parameter that the protocol wants in a header, too, since 2026-07-28."""
+
 SESSION: Final = "mcp-session-id"
-_OPENING: Final = b'"method":"initialize"'
+ACCEPTED: Final = "application/json, text/event-stream"
+INTERNAL_ERROR: Final = -32603
+NO_SERVER: Final = (
+    "the server of this memory does not start (`slowwave doctor` says why), or one with other settings keeps running: "
+    "start that again"
+)
+
 _OPENED: Final = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
@@ -71,7 +58,15 @@ def run(home: str | None) -> None:
         ConfigError: no folder for the home's socket can be used.
     """
     folder = home_folder(home).resolve()
-    anyio.run(_pump, folder, _headers(home)) if has_sockets() else anyio.run(_alone, folder)
+    if not client.has_sockets():
+        _answer_alone(folder)
+        return
+    client.socket_path(folder)  # refused before the first message
+    bridge = Bridge(folder, _headers(home))
+    for line in sys.stdin.buffer:
+        with suppress(ValueError):
+            bridge.take(json.loads(line))
+    bridge.close()
 
 
 def _headers(home: str | None) -> dict[str, str]:
@@ -87,133 +82,119 @@ def _headers(home: str | None) -> dict[str, str]:
     return headers
 
 
-async def _alone(folder: Path) -> None:
+def _answer_alone(folder: Path) -> None:
     """Answer in this process, where the system has no sockets for a server."""
+    import anyio
+
     from slowwave.interfaces.http.lanes import Lanes
     from slowwave.interfaces.mcp.server import build
     from slowwave.memory import Memory
 
     with Memory(folder) as memory:
-        await build(Lanes(memory, folder)).run_stdio_async()
+        anyio.run(build(Lanes(memory, folder)).run_stdio_async)
 
 
-async def _pump(folder: Path, headers: dict[str, str]) -> None:
-    """Hand on what comes in, and what comes back, until the client ends."""
-    timeout = httpx2.Timeout(WRITE_SECONDS, connect=START_SECONDS)
-    client = httpx2.AsyncClient(transport=_HomeServer(folder), headers=headers, timeout=timeout)
-    async with (
-        client,
-        stdio_server() as (asked, answers),
-        streamable_http_client("http://slowwave/mcp", http_client=client) as (answered, questions),
-        anyio.create_task_group() as both,
-    ):
+class Bridge:
+    """The way of one client to the server of a home, with the session that clients of older protocols have."""
 
-        async def back() -> None:
-            async for message in answered:
-                if isinstance(message, SessionMessage):
-                    await answers.send(message)
+    def __init__(self, folder: Path, headers: dict[str, str]) -> None:
+        self._folder, self._headers = folder, headers
+        self._opening, self._session = dict[str, Any](), ""
+        self._guard, self._printing = Lock(), Lock()
 
-        both.start_soon(back)
-        async for message in asked:
-            if isinstance(message, SessionMessage):
-                await questions.send(SessionMessage(message.message, metadata=_metadata(message.message)))
-        both.cancel_scope.cancel()
+    def take(self, message: dict[str, Any]) -> None:
+        """Hand a message on. A request is answered in a thread: the next may be its end, or a person's yes to it."""
+        if message.get("method") == "initialize":
+            self._opening = message
+        elif "method" in message and "id" in message:
+            Thread(target=self._hand_on, args=(message,), daemon=True).start()
+            return
+        self._hand_on(message)
 
+    def close(self) -> None:
+        """End the session in the server."""
+        with suppress(SlowwaveError):
+            if self._session:
+                headers = {**self._headers, SESSION: self._session}
+                client.ask(self._folder, "DELETE", "/mcp", headers=headers, may_start=False)
 
-def _metadata(message: Any) -> ClientMessageMetadata | None:
-    """The headers that the protocol wants beside a message since 2026-07-28; a client of an older one needs none."""
-    params = getattr(message, "params", None) or {}
-    version = (params.get("_meta") or {}).get(PROTOCOL_VERSION_META_KEY)
-    if version is None:
-        return None
-    headers = {MCP_PROTOCOL_VERSION_HEADER: version, MCP_METHOD_HEADER: message.method}
-    name = params.get(NAME_BEARING_METHODS.get(message.method, ""))
-    return ClientMessageMetadata(
-        headers=headers | ({MCP_NAME_HEADER: encode_header_value(name)} if isinstance(name, str) else {})
-    )
+    def _hand_on(self, message: dict[str, Any]) -> None:
+        used = self._session
+        try:
+            reply = self._sent(message)
+            if reply is not None and reply.status == 404 and used:  # noqa: PLR2004 # another server does not know it
+                self._open_again(used)
+                reply = self._sent(message)
+        except SlowwaveError as error:
+            self._fail(message, str(error))
+            return
+        kind = reply.headers.get("content-type", "") if reply is not None else ""
+        if reply is None:
+            self._fail(message, NO_SERVER)
+        elif kind.startswith("application/problem+json"):
+            self._fail(message, json.loads(reply.body)["detail"])
+        elif kind.startswith("application/json") and "id" in message:
+            self._print(json.dumps({**json.loads(reply.body), "id": message["id"]}).encode())
+        if reply is not None and message is self._opening:
+            self._session = reply.headers.get(SESSION, "")
 
+    def _open_again(self, lost: str) -> None:
+        """Open the session in a server that does not know it; of several requests the first does."""
+        with self._guard:
+            if self._session == lost:
+                opened = self._sent(self._opening, is_shown=False)
+                self._session = opened.headers.get(SESSION, "") if opened is not None else ""
+                self._sent(_OPENED)
 
-class _HomeServer(httpx2.AsyncHTTPTransport):
-    """The way to the server of a home, which is started where none listens."""
+    def _sent(self, message: dict[str, Any], *, is_shown: bool = True) -> client.Reply | None:
+        """The answer to a message; what comes as a stream of events is printed as it comes."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(uds=str(socket_path(folder)), limits=httpx2.Limits(max_keepalive_connections=0))
-        self._folder = folder
-        self._opening: httpx2.Request | None = None
-        self._session = ""
+        def read(answer: HTTPResponse) -> bytes:
+            if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+                return answer.read()
+            has_ended = False
+            for event in _events(answer):
+                has_ended = "method" not in json.loads(event)
+                if is_shown:
+                    self._print(event)
+            if not has_ended:
+                raise ConnectionResetError("the server left before it had answered")
+            return b""
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The server's answer; of a session that it lost, after it was opened again."""
-        if (
-            request.method == "GET"
-        ):  # a stream for messages that nobody asked for: it would keep the server awake
-            return httpx2.Response(405, request=request)
-        if _OPENING in request.content.replace(b" ", b""):
-            self._opening = request
-        answer = await self._sent(request)
-        if answer.headers.get("content-type", "").startswith("application/problem+json"):
-            return _error(json.loads(await answer.aread())["detail"], request)
-        if answer.status_code == 404 and SESSION in request.headers and self._opening is not None:  # noqa: PLR2004
-            await answer.aclose()
-            await self._open_again(self._opening)
-            answer = await self._sent(request)
-        return answer
-
-    async def _open_again(self, opening: httpx2.Request) -> None:
-        opened = await self._sent(opening)
-        await opened.aread()
-        self._session = opened.headers.get(SESSION, "")
-        opened_note = httpx2.Request(
-            "POST", opening.url, headers={**_plain(opening), SESSION: self._session}, json=_OPENED
+        params = message.get("params") or {}
+        is_write = message.get("method") == "tools/call" and params.get("name") in WRITE_TOOLS
+        headers = {**self._headers, **self._of_protocol(message, params), "Accept": ACCEPTED}
+        return client.ask(
+            self._folder, "POST", "/mcp", body=message, headers=headers, writes=is_write, read=read
         )
-        await (await self._sent(opened_note)).aread()
 
-    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
-        """The answer of the server that has this program and these settings, which is started once if need be."""
-        deadline, process, is_started = time.monotonic() + START_SECONDS, None, False
-        headers = {**request.headers, PRINT: await run_sync(fingerprint, self._folder)}
-        if SESSION in headers and self._session:
-            headers[SESSION] = self._session
-        while time.monotonic() < deadline:
-            if (
-                process is not None and process.poll() is not None
-            ):  # another one may be starting, and has the lock
-                deadline = min(deadline, time.monotonic() + OTHERS_START_SECONDS)
-                process = None
-            try:
-                answer = await super().handle_async_request(_again(request, headers))
-                if answer.headers.get(STALE) != "leaves":
-                    return answer
-                await answer.aclose()
-            except httpx2.ConnectError:
-                if not is_started:
-                    process, is_started = start_server(self._folder), True
-            except httpx2.TransportError:
-                if _writes(request):
-                    return _error(f"the server left in the middle; {MAY_BE_DONE}", request)
-            await anyio.sleep(LOOK_SECONDS)
-        return _error("the server of this memory does not start: `slowwave doctor` says why", request)
+    def _of_protocol(self, message: dict[str, Any], params: dict[str, Any]) -> dict[str, str]:
+        """The headers that the protocol wants: of every message since 2026-07-28, of a session before."""
+        version = (params.get("_meta") or {}).get("io.modelcontextprotocol/protocolVersion")
+        if version is None:
+            is_known = self._session and message is not self._opening
+            return {SESSION: self._session} if is_known else {}
+        method = message["method"]
+        headers = {"mcp-protocol-version": version, "mcp-method": method}
+        if NAMED.get(method) in params:
+            name = base64.b64encode(str(params[NAMED[method]]).encode()).decode()
+            headers["mcp-name"] = f"=?base64?{name}?="
+        return headers
+
+    def _fail(self, message: dict[str, Any], told: str) -> None:
+        """Answer a request with an error of the protocol, whose text reaches the client."""
+        if "id" in message:
+            error = {"code": INTERNAL_ERROR, "message": told}
+            self._print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode())
+
+    def _print(self, message: bytes) -> None:
+        with self._printing:
+            sys.stdout.buffer.write(message + b"\n")
+            sys.stdout.buffer.flush()
 
 
-def _writes(request: httpx2.Request) -> bool:
-    """Return whether a request may change the memory, so that it is sent at most once."""
-    asked = json.loads(request.content)
-    return asked.get("method") == "tools/call" and asked["params"]["name"] in WRITE_TOOLS
-
-
-def _again(request: httpx2.Request, headers: dict[str, str]) -> httpx2.Request:
-    """A request to send once more, with other headers."""
-    return httpx2.Request(
-        request.method, request.url, headers=headers, content=request.content, extensions=request.extensions
-    )
-
-
-def _plain(request: httpx2.Request) -> dict[str, str]:
-    """The headers of a request but those of its body."""
-    return {name: value for name, value in request.headers.items() if name not in ("content-length", SESSION)}
-
-
-def _error(message: str, request: httpx2.Request) -> httpx2.Response:
-    """An error of the protocol, whose text reaches the client."""
-    error = {"code": INTERNAL_ERROR, "message": message}
-    return httpx2.Response(400, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
+def _events(answer: HTTPResponse) -> Iterator[bytes]:
+    """The data of each event of a stream; those without any keep the connection awake."""
+    while line := answer.readline():
+        if line.startswith(b"data:") and line[5:].strip():
+            yield line[5:].strip()

@@ -2,11 +2,11 @@
 
 import logging
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 from mcp.server.mcpserver import Context
@@ -21,7 +21,6 @@ from slowwave.interfaces.rendering.blocks import Block
 from slowwave.interfaces.rendering.view import View
 from slowwave.memory import Memory
 
-Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 CONVERSATION: Final = ("x-slowwave-conversation", "mcp-session-id")
@@ -45,24 +44,34 @@ class NotThereError(ToolError, ResourceNotFoundError):
 
 @dataclass(frozen=True)
 class Calls:
-    """Calls of one memory; each raises a `ToolError` with one line that carries no stored text."""
+    """Calls of one memory by the sender of a request; each raises a `ToolError` in one line without stored text.
+
+    What a request leaves out (None, "" and ()) is left to the defaults of `Memory`; `project` is read as from within
+    the caller's own, and the source `all` is none.
+    """
 
     lanes: Lanes
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def memory(self) -> Memory:
         """The memory, whose methods `read` and `write` call."""
         return self.lanes.memory
 
-    async def read(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
+    @property
+    def conversation(self) -> str:
+        """The conversation by which uses are counted; "" where the request names none."""
+        return next((self.headers[name] for name in CONVERSATION if self.headers.get(name)), "")
+
+    async def read(self, method: Callable[..., Found], *args: Any, **asked: Any) -> Found:
         """The answer of a method that changes nothing."""
         with _for_the_model():
-            return await self.lanes.read(method, *args, **given)
+            return await self.lanes.read(method, *args, **self._given(asked))
 
-    async def write(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
+    async def write(self, method: Callable[..., Found], *args: Any, **asked: Any) -> Found:
         """The answer of a method that writes."""
         with _for_the_model():
-            return await self.lanes.write(method, *args, **given)
+            return await self.lanes.write(method, *args, **self._given(asked))
 
     def shown(
         self,
@@ -76,28 +85,23 @@ class Calls:
         with _for_the_model():
             return page([*before, *blocks_of(found, view)], view, newest_last=newest_last)
 
+    def _given(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that a request gives."""
+        own = unquote(self.headers.get(PROJECT, "")) or None
+        named = {**asked}
+        if "project" in asked:
+            named["project"] = {"": own, THIS_PROJECT: own, ALL_PROJECTS: None}.get(
+                asked["project"], asked["project"]
+            )
+        if asked.get("source_type") == "all":
+            named["source_type"] = None
+        return {name: value for name, value in named.items() if value not in (None, "", ())}
+
 
 def calls_of(ctx: Context[Any, Any]) -> Calls:
-    """The calls of the server that a request reached."""
+    """The calls of the server that a request reached, by its sender."""
     found: Calls = ctx.request_context.lifespan_context
-    return found
-
-
-def conversation_of(ctx: Context) -> str:
-    """The conversation by which uses are counted; "" where the request names none."""
-    headers = ctx.headers or {}
-    return next((headers[name] for name in CONVERSATION if headers.get(name)), "")
-
-
-def project_of(ctx: Context, named: str | None = None) -> str | None:
-    """The project to ask from within: the named one, else the caller's own; None for all of them."""
-    own = unquote((ctx.headers or {}).get(PROJECT, "")) or None
-    return {None: own, "": own, THIS_PROJECT: own, ALL_PROJECTS: None}.get(named, named)
-
-
-def given(**fields: Any) -> dict[str, Any]:
-    """The arguments that a call gives; the others are left to the defaults of `Memory`."""
-    return {name: value for name, value in fields.items() if value not in (None, "", ())}
+    return replace(found, headers=ctx.headers or {})
 
 
 @contextmanager

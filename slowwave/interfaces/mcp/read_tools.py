@@ -6,7 +6,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from slowwave.interfaces.mcp.calls import calls_of, conversation_of, given, project_of
+from slowwave.interfaces.mcp.calls import calls_of
 from slowwave.interfaces.mcp.tool import tool
 from slowwave.schemas.choices import CellStatus, CellType
 from slowwave.schemas.context import Activity
@@ -66,16 +66,14 @@ async def search_memory(
         query,
         limit=limit,
         detail_level=detail_level,
-        conversation_id=conversation_of(ctx),
-        **given(
-            cell_types=cell_types,
-            source_type=None if source_type == "all" else source_type,
-            entity=entity,
-            after=after,
-            before=before,
-            as_of=as_of,
-            project=project_of(ctx, project),
-        ),
+        conversation_id=calls.conversation,
+        cell_types=cell_types,
+        source_type=source_type,
+        entity=entity,
+        after=after,
+        before=before,
+        as_of=as_of,
+        project=project,
     )
     return calls.shown(found)
 
@@ -101,14 +99,12 @@ async def get_context(
         question,
         activity=activity,
         budget_tokens=budget_tokens,
-        conversation_id=conversation_of(ctx),
+        conversation_id=calls.conversation,
         ids=True,
-        **given(
-            current_file=current_file,
-            recent_errors=recent_errors,
-            branch=branch,
-            project=project_of(ctx, project),
-        ),
+        current_file=current_file,
+        recent_errors=recent_errors,
+        branch=branch,
+        project=project,
     )
     return calls.shown(found)
 
@@ -128,22 +124,20 @@ async def list_memories(
 ) -> str:
     """List memories that pass all filters, newest first, a page at a time, superseded and archived ones too.
 
-    It is for reviewing what is kept; to find an answer use search_calls.memory.
+    It is for reviewing what is kept; to find an answer use search_memory.
     """
     calls = calls_of(ctx)
     found = await calls.read(
         calls.memory.cells,
         limit=limit,
-        **given(
-            cursor=cursor,
-            status=status,
-            cell_types=cell_types,
-            source_type=None if source_type == "all" else source_type,
-            entity=entity,
-            after=after,
-            before=before,
-            project=project_of(ctx, project),
-        ),
+        cursor=cursor,
+        status=status,
+        cell_types=cell_types,
+        source_type=source_type,
+        entity=entity,
+        after=after,
+        before=before,
+        project=project,
     )
     return calls.shown(found)
 
@@ -159,7 +153,7 @@ async def get_entity(
     Other names, summary, values now and before, what it is named together with, what was said lately.
     """
     calls = calls_of(ctx)
-    return calls.shown(await calls.read(calls.memory.entity, name, project=project_of(ctx, project)))
+    return calls.shown(await calls.read(calls.memory.entity, name, project=project))
 
 
 @tool("Timeline", READ)
@@ -173,15 +167,17 @@ async def timeline(
 ) -> str:
     """Dated memories of exactly one name, topic or conversation, oldest first: how something came to be."""
     calls = calls_of(ctx)
-    asked = given(name=name, topic=topic, session=session, project=project_of(ctx, project))
-    return calls.shown(await calls.read(calls.memory.timeline, limit=limit, **asked), newest_last=True)
+    found = await calls.read(
+        calls.memory.timeline, limit=limit, name=name, topic=topic, session=session, project=project
+    )
+    return calls.shown(found, newest_last=True)
 
 
 @tool("Explain a memory", READ)
 async def explain_fact(ctx: Context, cell_id: CellId) -> str:
     """Why a memory is there: the messages it rests on, what it replaced or what replaced it, every step.
 
-    Use it before you correct or rely on a doubtful calls.memory.
+    Use it before you correct or rely on a doubtful memory.
     """
     calls = calls_of(ctx)
     return calls.shown(await calls.read(calls.memory.explain, cell_id))

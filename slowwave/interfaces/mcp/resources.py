@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 from pydantic import Field
 
-from slowwave.interfaces.mcp.calls import Calls, conversation_of, project_of
+from slowwave.interfaces.mcp.calls import Calls, calls_of
 from slowwave.interfaces.rendering.agents import page
 from slowwave.interfaces.rendering.blocks import Page, quote
 from slowwave.interfaces.rendering.view import View
@@ -53,25 +53,25 @@ def add_resources(server: MCPServer[Calls], calls: Calls) -> None:
         description="A topic, by its name or id: its summary and its memories, oldest first.",
     )
     async def topic(name: str, ctx: Context) -> str:
-        project = project_of(ctx)
-        found = await calls.read(memory.timeline, topic=name, project=project)
-        one = await _topic(calls, {name, found.title}, project)
+        asker = calls_of(ctx)
+        found = await asker.read(memory.timeline, topic=name, project="")
+        one = await _topic(asker, {name, found.title})
         summary = [quote(one.summary)] if one and one.summary else []
-        return calls.shown(found, newest_last=True, before=summary)
+        return asker.shown(found, newest_last=True, before=summary)
 
 
-async def _topic(calls: Calls, names: set[str], project: str | None) -> Topic | None:
+async def _topic(calls: Calls, names: set[str]) -> Topic | None:
     """The topic of one of these names or ids, on whichever page of topics it is, largest first."""
     cursor = ""
     while True:
-        found = await calls.read(calls.memory.topics, limit=MOST_OF_A_PAGE, cursor=cursor, project=project)
+        found = await calls.read(calls.memory.topics, limit=MOST_OF_A_PAGE, cursor=cursor, project="")
         one = next((one for one in found.entries if {one.name, one.topic_id} & names), None)
         if one is not None or not found.next_cursor:
             return one
         cursor = found.next_cursor
 
 
-def add_recall(server: MCPServer[Calls], calls: Calls) -> None:
+def add_recall(server: MCPServer[Calls]) -> None:
     """Offer `/recall`."""
 
     @server.prompt(
@@ -82,10 +82,11 @@ def add_recall(server: MCPServer[Calls], calls: Calls) -> None:
         ctx: Context,
     ) -> str:
         try:
-            found = await calls.read(
-                calls.memory.search, topic, conversation_id=conversation_of(ctx), project=project_of(ctx)
+            asker = calls_of(ctx)
+            found = await asker.read(
+                asker.memory.search, topic, conversation_id=asker.conversation, project=""
             )
-            shown = calls.shown(found)
+            shown = asker.shown(found)
         except ToolError as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
         return (

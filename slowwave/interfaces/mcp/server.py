@@ -76,7 +76,7 @@ def build(lanes: Lanes) -> MCPServer[Calls]:
     calls = Calls(lanes)
     server = Server(calls)
     add_resources(server, calls)
-    add_recall(server, calls)
+    add_recall(server)
     return server
 
 

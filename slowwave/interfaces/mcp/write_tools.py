@@ -11,15 +11,7 @@ from mcp.server.mcpserver import Context, Elicit, Resolve
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from slowwave.interfaces.mcp.calls import (
-    Calls,
-    NotThereError,
-    RefusalError,
-    calls_of,
-    conversation_of,
-    given,
-    project_of,
-)
+from slowwave.interfaces.mcp.calls import Calls, NotThereError, RefusalError, calls_of
 from slowwave.interfaces.mcp.consent import Agreement, Sure, can_ask, question, refuse_unless_agreed
 from slowwave.interfaces.mcp.read_tools import CellId
 from slowwave.interfaces.mcp.tool import tool
@@ -61,7 +53,7 @@ async def remember_fact(
         str,
         Field(max_length=4_000, description="One or two whole sentences that can be understood alone."),
     ],
-    cell_type: Annotated[CellType, Field(description="The type of calls.memory.")] = "fact",
+    cell_type: Annotated[CellType, Field(description="The type of memory.")] = "fact",
     entities: Annotated[tuple[str, ...], Field(description="People, projects and things it names.")] = (),
     subject: Subject = "",
     attribute: Attribute = "",
@@ -80,14 +72,10 @@ async def remember_fact(
     changed is corrected, not remembered again.
     """
     calls = calls_of(ctx)
-    asked = given(
-        entities=entities,
-        subject=subject,
-        attribute=attribute,
-        value=value,
-        project=project_of(ctx, project),
-    )
-    found = await calls.write(calls.memory.remember, text, cell_type=cell_type, origin=origin, **asked)
+    found = await calls.write(
+        calls.memory.remember, text, cell_type=cell_type, origin=origin, entities=entities,
+        subject=subject, attribute=attribute, value=value, project=project,
+    )  # fmt: skip
     return calls.shown(found)
 
 
@@ -104,7 +92,7 @@ async def cite(
     They are kept longest, and what is never used fades. Call it once at the end.
     """
     calls = calls_of(ctx)
-    cited = await calls.write(calls.memory.cite, cell_ids, conversation_of(ctx))
+    cited = await calls.write(calls.memory.cite, cell_ids, calls.conversation)
     return f"Noted: {len(cited)} cited."
 
 
@@ -115,8 +103,7 @@ async def _ask_correct(
         return Sure(agree=False)
     calls = calls_of(ctx)
     old = await _current(calls, cell_id, text)
-    asked = given(reason=reason, since=since)
-    found = await calls.read(calls.memory.correct, cell_id, text, dry_run=True, **asked)
+    found = await calls.read(calls.memory.correct, cell_id, text, dry_run=True, reason=reason, since=since)
     until = "was never true" if found.since is None else f"was true until {day_of(found.since)}"
     return question(
         "Replace a memory, as your word?",
@@ -153,11 +140,11 @@ async def correct_fact(
     of what a person said.
     """
     calls = calls_of(ctx)
-    asked = given(
-        reason=reason, since=since, subject=subject, attribute=attribute, value=value, note=note,
-        origin=_origin(ctx, sure, "correct"),
+    found = await calls.write(
+        calls.memory.correct, cell_id, text, reason=reason, since=since, subject=subject, attribute=attribute,
+        value=value, note=note, origin=_origin(ctx, sure, "correct"),
     )  # fmt: skip
-    return calls.shown(await calls.write(calls.memory.correct, cell_id, text, **asked))
+    return calls.shown(found)
 
 
 async def _ask_confirm(ctx: Context, cell_id: str) -> Elicit[Sure] | Sure:
@@ -178,8 +165,8 @@ async def confirm_fact(
     The user is asked; from a client that cannot ask it is your word and protects nothing.
     """
     calls = calls_of(ctx)
-    asked = given(note=note, origin=_origin(ctx, sure, "confirm"))
-    return calls.shown(await calls.write(calls.memory.confirm, cell_id, **asked))
+    origin = _origin(ctx, sure, "confirm")
+    return calls.shown(await calls.write(calls.memory.confirm, cell_id, note=note, origin=origin))
 
 
 async def _ask_forget(ctx: Context, cell_id: str, only: str) -> Elicit[Sure] | Sure:
@@ -301,7 +288,7 @@ def _one_of(**named: str) -> dict[str, Any]:
     Raises:
         RefusalError: nothing is named.
     """
-    found = given(**named)
+    found = {name: value for name, value in named.items() if value}
     if not found:
         raise RefusalError(f"name what to erase: {', '.join(named)}")
     return found

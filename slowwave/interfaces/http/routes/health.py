@@ -60,6 +60,5 @@ def _look(state: Any) -> Ready:
     except SlowwaveError as error:
         reasons.append(f"the memory cannot be read ({type(error).__name__}): `slowwave doctor` says more")
     notes = [CHANGED] if state.print and fingerprint(home) != state.print else []
-    notes += filter(None, (one.lacks() for one in state.companions))
-    does = [*filter(None, (one.does() for one in state.companions))]
+    does = [state.follower.does()] if state.follower is not None else []
     return Ready(is_ready=not reasons, reasons=reasons, notes=notes, does=does)

@@ -8,12 +8,12 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar
+from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Body, FastAPI, Header, Request, Response
@@ -30,6 +30,7 @@ from slowwave.interfaces.hooks.events import (
     event_of,
 )
 from slowwave.interfaces.hooks.follower import Follower, read_kept
+from slowwave.interfaces.http.lanes import Ask, Lanes
 from slowwave.memory import Memory
 from slowwave.schemas.refusals import possible
 from slowwave.schemas.requests import MOST_MESSAGES, RecordTurn
@@ -65,48 +66,14 @@ SLACK_SECONDS = 2.0
 """Changes shortly before the last look count as later: file systems keep times in steps of up to two seconds."""
 
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
-
-
-class Runs(Protocol):
-    """The flows that a server starts."""
-
-    def start(self, flow: Literal["learn"]) -> object:
-        """Start a flow in a process of its own."""
-        ...
-
-
-class Lanes(Protocol):
-    """The server's way to the memory, `app.state.lanes`: `slowwave/interfaces/http/lanes.py`, which knows this room."""
-
-    memory: Memory
-    home: Path
-
-    @property
-    def runs(self) -> Runs:
-        """The flows that the server starts."""
-        ...
-
-    async def read(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
-        """The answer of a method that changes nothing."""
-        ...
-
-    async def write(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
-        """The answer of a method that writes."""
-        ...
-
-
 @asynccontextmanager
 async def _following(app: FastAPI) -> AsyncIterator[None]:
-    follower = follower_of(app)
-    follower.start()
-    app.state.follower, app.state.put_off = follower, {}
-    app.state.companions.append(follower)
+    app.state.follower, app.state.put_off = follower_of(app), {}
+    app.state.follower.start()
     try:
         yield
     finally:
-        await run_sync(follower.close)
+        await run_sync(app.state.follower.close)
         if app.state.is_warm and not app.state.place.is_gone():
             await run_sync(renew_openings, app.state.lanes.memory, app.state.lanes.home)
 
@@ -120,11 +87,11 @@ async def hook(
     event: str,
     body: Annotated[dict[str, Any], Body(examples=[EXAMPLE])],
     request: Request,
+    ask: Ask,
     slowwave_late: Annotated[str, Header(description="Of an event that is handed over late.")] = "",
 ) -> Response:
     """Do what belongs to an event of an agent; the answer is what its hook prints, or nothing (204)."""
     name, action = event_of(agent, event)
-    ask: Lanes = request.app.state.lanes
     follower: Follower = request.app.state.follower
     follower.answered[agent] = datetime.now(UTC).isoformat(timespec="seconds")
     if action in WARM_SECONDS:
