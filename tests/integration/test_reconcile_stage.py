@@ -327,18 +327,6 @@ def test_a_judge_that_retires_many_at_once_across_subjects_hides_nothing(tmp_pat
         assert set(doubts["status"]) == {"open"}
 
 
-def test_a_judge_that_names_an_attribute_that_neither_has_hides_nothing(tmp_path):
-    def invented(shown):
-        return [{**said, "attribute": "colour" if said["target"] else ""} for said in retire_first(shown)]
-
-    with OpenAIServer(wrong(invented)) as server:
-        home = Home(tmp_path / "home", server)
-        home.learn(fact("100", 1), fact("250", 5))
-        reconcile.fn(home=home.path)
-        assert home.rows("cells")["status"].to_list() == ["active", "active"]
-        assert home.rows("contradictions")["status"].to_list() == ["open"]
-
-
 def test_a_judge_that_contradicts_himself_on_one_page_changes_nothing(tmp_path):
     def both_ways(shown):
         said = retire_first(shown)
@@ -399,38 +387,6 @@ def test_the_richer_text_takes_over_what_the_poorer_rested_on_and_the_past_still
                 POOR
             ]
             assert [hit.content for hit in memory.search("Where does Ola live?").cells] == [RICH]
-
-
-def test_two_that_absorb_each_other_on_two_nights_leave_one(tmp_path):
-    both_ways = judge_of((RICH, "absorbed", POOR), (POOR, "absorbed", RICH))
-    with OpenAIServer(both_ways) as server:
-        home = Home(tmp_path / "home", server)
-        ids = home.learn(plain(POOR, 1), plain(RICH, 9))
-        reconcile.fn(home=home.path)
-        reconcile.fn(home=home.path)
-        alive = [cell for cell in ids if home.cell(cell)["status"] == "active"]
-        assert [home.cell(cell)["content"] for cell in alive] == [RICH]
-
-
-def test_a_plan_ends_with_its_outcome_and_the_outcome_tells_it(tmp_path):
-    planned, done = "Ola wants to buy a sailing boat.", "Ola bought a sailing boat."
-    with OpenAIServer(judge_of((done, "completes", planned))) as server:
-        home = Home(tmp_path / "home", server)
-        ids = home.learn(plain(planned, 1, cell_type="task"), plain(done, 9))
-        reconcile.fn(home=home.path)
-        plan, outcome = (home.cell(cell) for cell in ids)
-        assert (plan["status"], plan["superseded_by"]) == ("superseded", outcome["cell_id"])
-        assert outcome["summary"] == f"outcome: {done[:-1]}; plan: {planned[:-1]} (until 2026-06-09)"
-
-
-def test_a_state_that_neither_memory_names_an_attribute_of_changes_by_the_values_in_both_texts(tmp_path):
-    before, now = "Ola lives in a flat in Turku.", "Ola lives in a flat in Riga."
-    named = {"subject": "Ola", "attribute": "home city", "target_value": "Turku", "new_value": "Riga"}
-    with OpenAIServer(judge_of((now, "updates", before), **named)) as server:
-        home = Home(tmp_path / "home", server)
-        ids = home.learn(plain(before, 1), plain(now, 9))
-        reconcile.fn(home=home.path)
-        assert [home.cell(cell)["status"] for cell in ids] == ["superseded", "active"]
 
 
 def test_a_memory_that_shares_only_a_name_with_others_costs_no_question(tmp_path):
