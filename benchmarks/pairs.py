@@ -280,7 +280,6 @@ def use_home(folder: Path, *, has_model: bool) -> None:
     """The embedded embedder whatever servers the machine has; settings of a model stay where one is asked for."""
     hide_settings(keep="SLOWWAVE_LLM__" if has_model else "")
     os.environ |= {"SLOWWAVE_EMBEDDING__PROVIDER": "wordllama", "PREFECT_HOME": str(folder / "prefect")}
-    os.environ |= {"SLOWWAVE_RECONCILE__SCAN_CELLS": "0"}  # the newer statements alone are asked about
 
 
 def show(found: Row) -> None:

@@ -23,17 +23,6 @@ def is_failed_try(outcome: Outcome) -> bool:
     return isinstance(outcome.error, OutputError | InputError)
 
 
-def after_failed_try(tried: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
-    """The rows with `attempts` (before) counted up, and the `status` and `retry_at` that follow from it."""
-    is_last = pl.col("attempts") + 1 >= MOST_ATTEMPTS
-    pause = pl.duration(seconds=BACKOFF.total_seconds() * 2 ** pl.col("attempts"))
-    return tried.with_columns(
-        attempts=pl.col("attempts") + 1,
-        status=pl.when(is_last).then(pl.lit(QUARANTINED)).otherwise(pl.lit(FAILED)),
-        retry_at=pl.when(~is_last).then(pl.lit(now) + pause),
-    )
-
-
 def failed_rows(
     kind: str, tried: pl.DataFrame, outcomes: Sequence[Outcome], *, now: datetime
 ) -> pl.DataFrame:
@@ -48,5 +37,11 @@ def failed_rows(
     ]
     if not rows:
         return rows_of(kind, [])
-    states = after_failed_try(pl.DataFrame(rows, infer_schema_length=None), now=now)
+    is_last = pl.col("attempts") + 1 >= MOST_ATTEMPTS
+    pause = pl.duration(seconds=BACKOFF.total_seconds() * 2 ** pl.col("attempts"))
+    states = pl.DataFrame(rows, infer_schema_length=None).with_columns(
+        attempts=pl.col("attempts") + 1,
+        status=pl.when(is_last).then(pl.lit(QUARANTINED)).otherwise(pl.lit(FAILED)),
+        retry_at=pl.when(~is_last).then(pl.lit(now) + pause),
+    )
     return rows_of(kind, states.to_dicts())

@@ -155,14 +155,6 @@ class NightSettings(Group):
     )
 
 
-class ReconcileSettings(Group):
-    """Pairs of memories that the language model is asked about."""
-
-    scan_cells: Count = setting(
-        200, "Known memories that a night compares again, the longest unchecked first; 0: none."
-    )
-
-
 class SummarySettings(Group):
     """Topic summaries."""
 

@@ -41,7 +41,6 @@ class Settings(BaseSettings):
     llm: groups.LLMSettings = groups.LLMSettings()
     embedding: groups.EmbeddingSettings = groups.EmbeddingSettings()
     night: groups.NightSettings = groups.NightSettings()
-    reconcile: groups.ReconcileSettings = groups.ReconcileSettings()
     summaries: groups.SummarySettings = groups.SummarySettings()
     episodes: groups.EpisodeSettings = groups.EpisodeSettings()
     graph: groups.GraphSettings = groups.GraphSettings()

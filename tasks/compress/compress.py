@@ -1,6 +1,6 @@
 """Episodes as the model writes them, and the events that they become."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 from pandera.typing.polars import DataFrame
@@ -10,7 +10,7 @@ from slowwave.language.text import CHARACTERS_A_TOKEN
 from slowwave.lifecycle.fading import revivals
 from slowwave.models.answers.write import EpisodeAnswer
 from slowwave.models.prompts import render
-from slowwave.models.requests import Request
+from slowwave.models.requests import Outcome, Request
 from slowwave.models.rows import Row, rows_by_page
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import day_of
@@ -22,7 +22,7 @@ from tasks.compress.pages import EpisodeCells, EpisodeTurns, page_cells, page_tu
 from tasks.compress.rows import EpisodeTexts, episode_rows
 from tasks.compress.sessions import DueSessions
 from tasks.step import Readable, step
-from tasks.tries import after_failed_try, is_failed_try
+from tasks.tries import failed_rows
 
 PAGE_SHARE = 0.5
 """The share of the model's context for turns and memories; prompt, answer and repeats need the rest."""
@@ -46,6 +46,13 @@ CELL = ["episode_id", "cell_type", "date", "content", "replaced_by", "replaced_d
 TURN = ["episode_id", "number", "speaker", "role", "date", "text"]
 
 
+class Told(NamedTuple):
+    """Episodes as they were written, and what the model said of each conversation that it was asked about."""
+
+    texts: DataFrame[EpisodeTexts]
+    outcomes: dict[str, Outcome]
+
+
 @step
 def ask_episodes(
     model: Model,
@@ -53,8 +60,8 @@ def ask_episodes(
     turns: DataFrame[EpisodeTurns],
     cells: DataFrame[EpisodeCells],
     settings: Settings,
-) -> DataFrame[EpisodeTexts]:
-    """The model's episode of each conversation with anything to show, or why its answer could not be used."""
+) -> Told:
+    """The model's episode of each conversation with anything to show."""
     characters = _page_characters(settings)
     memories = page_cells(cells, most=EPISODE_MEMORIES, characters=characters // 2)
     excerpts = page_turns(turns, memories, characters=characters)
@@ -66,20 +73,20 @@ def ask_episodes(
         if row["cell_id"] in said
     }
     shown = dict(memories.group_by("episode_id").agg(pl.col("cell_id").sort()).rows())
+    outcomes = model.outcomes(requests, work="compress")
     rows = [
         {
             "cell_id": key,
             "cell_ids": shown.get(key, []),
             "prompt_version": outcome.prompt_version,
             "model": outcome.model,
-            "error": str(outcome.error) if outcome.error else None,
-            **(_texts(outcome.answer) if isinstance(outcome.answer, EpisodeAnswer) else {}),
+            **_texts(outcome.answer),
         }
-        for key, outcome in model.outcomes(requests, work="compress").items()
-        if isinstance(outcome.answer, EpisodeAnswer) or is_failed_try(outcome)
+        for key, outcome in outcomes.items()
+        if isinstance(outcome.answer, EpisodeAnswer)
     ]
     schema = {name: pl.List(pl.String) if name == "cell_ids" else pl.String for name in EpisodeTexts.names()}
-    return EpisodeTexts.of(pl.DataFrame(rows, schema=schema))
+    return Told(EpisodeTexts.of(pl.DataFrame(rows, schema=schema)), outcomes)
 
 
 @step
@@ -88,15 +95,15 @@ def plan_episodes(
     due: DataFrame[DueSessions],
     turns: DataFrame[EpisodeTurns],
     cells: DataFrame[EpisodeCells],
-    texts: DataFrame[EpisodeTexts],
+    written: Told,
 ) -> Plan:
     """The episodes, and the conversations whose answer could not be used. An archived episode that grew comes back."""
-    written = texts.filter(pl.col("error").is_null())
-    told = written.select(episode_id="cell_id")
+    texts = written.texts
+    told = texts.select(episode_id="cell_id")
     active = cells.filter(pl.col("status") == "active").join(told, on="episode_id", how="semi")
     decay = reader.settings.decay
     rows = episode_rows(
-        written,
+        texts,
         due,
         turns.join(told, on="episode_id", how="semi"),
         active,
@@ -110,7 +117,7 @@ def plan_episodes(
         events={
             "episode.written": rows,
             "cell.revived": revivals(archived, now=reader.now, reason="its conversation went on"),
-            "episode.failed": _failed(reader, due, texts),
+            "episode.failed": _failed(reader, due, written.outcomes),
         },
         rejected=rejected("nothing is left to tell: a person deleted it", empty["cell_id"]),
         examples=rows.select(pl.format("{}: {}", "subject", "compressed")).to_series().to_list(),
@@ -120,12 +127,12 @@ def plan_episodes(
 # Inside
 
 
-def _failed(reader: Readable, due: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+def _failed(reader: Readable, due: pl.DataFrame, outcomes: dict[str, Outcome]) -> pl.DataFrame:
     """Conversations with one try more; one that grew since its last failure begins anew."""
     tries = pl.when(pl.col("told_count") == pl.col("turn_count")).then("attempts").fill_null(0)
-    tried = due.select("cell_id", *OWNER, "session_id", "turn_count", attempts=tries)
-    failed = texts.drop_nulls("error").select("cell_id", "error", "prompt_version", "model")
-    return after_failed_try(tried.join(failed, on="cell_id"), now=reader.now)
+    asked = due.filter(pl.col("cell_id").is_in([*outcomes]))
+    tried = asked.select("cell_id", *OWNER, "session_id", "turn_count", attempts=tries)
+    return failed_rows("episode.failed", tried, [outcomes[key] for key in tried["cell_id"]], now=reader.now)
 
 
 def _page_characters(settings: Settings) -> int:

@@ -32,7 +32,7 @@ def extract_episodes(reader: Readable, turns: DataFrame[EpisodeTurns]) -> DataFr
     nothing = pl.lit(None, dtype=pl.String)
     texts = written.rename({"episode_id": "cell_id"}).with_columns(
         *author_columns(RAW_PROMPT),
-        **dict.fromkeys(["index_label", "topic_hint", "attribute", "value", "supersedes", "error"], nothing),
+        **dict.fromkeys(["index_label", "topic_hint", "attribute", "value", "supersedes"], nothing),
         subject="title",
         cell_ids=pl.lit([], dtype=pl.List(pl.String)),
     )

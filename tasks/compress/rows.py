@@ -14,16 +14,15 @@ UNJUDGED_SALIENCE = 0.5
 
 
 class EpisodeTexts(Frame, Made):
-    """An episode's texts, and the memories that its writer was shown; only `error` where no answer could be used."""
+    """An episode's texts, and the memories that its writer was shown."""
 
     cell_id: str
-    title: str = nullable()
-    content: str = nullable()
-    summary: str = nullable()
+    title: str
+    content: str
+    summary: str
     compressed: str = nullable()
     index_label: str = nullable()
     cell_ids: pl.List = strings()
-    error: str = nullable()
 
 
 def episode_rows(

@@ -66,9 +66,8 @@ def open_derivation(home: str) -> Iterator[Rederiving]:
     side = beside(living)
     with leasing(side):
         remove(side)
-        for name in ("slowwave.toml", "calibration.json"):  # it is also searched as a home of its own
-            if (living.root / name).is_file():
-                write_whole(side.root / name, (living.root / name).read_bytes(), mode=0o600)
+        if (settings := living.root / "slowwave.toml").is_file():  # it is also searched as a home of its own
+            write_whole(side.root / settings.name, settings.read_bytes(), mode=0o600)
         with (
             open_workspace(side) as workspace,
             open_night(str(side.root), dry_run=False) as night,
@@ -243,9 +242,8 @@ def _refuse_unfinished(living: Home, state: DerivationState, derived: Store) -> 
             "then switch"
         )
     if came := edits_since(living.journal, state.taken):
-        told = ", ".join(f"{count} {CATALOGUE[kind].title}" for kind, count in came.items())
         raise InputError(
-            f"memories were edited since ({told}): run `slowwave run rederive` again, then switch"
+            f"{several(came, 'edit')} came in since: run `slowwave run rederive` again, then switch"
         )
 
 
@@ -258,7 +256,7 @@ def _compared(living: Home, state: DerivationState, derived: Store) -> Derivatio
         else f"it is not whole yet ({_waiting_count(derived)} pages wait): `slowwave run rederive` makes it again, "
         "from the answers so far"
     ]
-    if came := sum(edits_since(living.journal, state.taken).values()):
+    if came := edits_since(living.journal, state.taken):
         notes.append(f"{several(came, 'edit')} came in since: `slowwave run rederive` takes them in, too")
     found = Derivation(
         action="show",

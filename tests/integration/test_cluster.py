@@ -66,14 +66,6 @@ def test_one_question_a_night_files_what_pages_named_differently(tmp_path, model
     assert store_of(home).rows("cells", ["cell_id", "topic_id"]).sort("cell_id").equals(before)
 
 
-def test_pages_follow_each_other_and_see_the_topics_that_the_one_before_opened(tmp_path, model, monkeypatch):
-    server, scripted = model
-    monkeypatch.setattr("tasks.cluster.by_model.GROUP_MEMORIES", 10)
-    home = home_with(tmp_path, server)
-    remember(home, *["kiln", "boat"] * 10)
-    cluster.fn(home=home)
-    assert scripted.said == {"GroupsAnswer": 2}
-    assert topics_of(home) == {"boat": 10, "kiln": 10}
 
 
 def test_a_page_is_shown_the_nearest_topics_also_of_those_that_the_one_before_opened(

@@ -8,8 +8,6 @@ import polars as pl
 import pytest
 
 from flows.compress import compress
-from flows.extract import extract
-from flows.ingest import ingest
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave.edits.quarantine import list_chunks, release_chunks
@@ -24,8 +22,6 @@ from slowwave.store import col, lit
 from tests.rows import row, rows
 from tests.scripted_model import (
     ScriptedModel,
-    assert_same_memory,
-    memory,
     store_of,
     write_chat,
     write_settings,
@@ -115,22 +111,6 @@ def test_a_conversation_that_grew_is_the_same_episode_told_again(plain: str, tmp
     assert after["content"] != before["content"]
     kinds = Journal(Path(plain) / "journal").scan().events["kind"].to_list()
     assert kinds.count("episode.written") == 2
-
-
-def test_a_rebuild_tells_the_same(plain: str):
-    before = memory(plain)
-    rebuild.fn(home=plain)
-    assert_same_memory(memory(plain), before)
-
-
-def test_a_dry_run_tells_nothing(tmp_path: Path):
-    home = write_settings(tmp_path / "home", **PLAIN)
-    write_chat(tmp_path / "talk", "port", TALK)
-    ingest.fn(sources=[str(tmp_path / "talk")], home=home)
-    extract.fn(home=home)
-    report = compress.fn(home=home, dry_run=True)
-    assert report.counts["episode.written"] == 1
-    assert episodes(home).is_empty()
 
 
 def test_an_episode_never_outlives_its_conversation(plain: str):
@@ -291,25 +271,6 @@ def test_a_conversation_that_always_fails_ends_in_quarantine_and_blocks_no_other
         write_settings(Path(home), llm=model(server), **PLAIN)
         compress.fn(home=home)
     assert episodes(home)["source_name"].to_list() == ["pooler.jsonl", "port.jsonl"]
-
-
-@pytest.mark.nights
-def test_a_spent_budget_leaves_conversations_for_the_next_run(tmp_path: Path):
-    with OpenAIServer(ScriptedModel()) as server:
-        home = write_settings(tmp_path / "home", llm=model(server), **PLAIN)
-        for number in range(3):
-            write_chat(tmp_path / "talk", f"s{number}", TALK)
-        nightly.fn(sources=[str(tmp_path / "talk")], home=home)
-        assert episodes(home).height == 3
-        flags = episodes(home).select("cell_id", reason=pl.lit("told again for the test"))
-        with open_workspace(home) as workspace:
-            workspace.commit(encode("cell.flagged", flags), now=datetime.now(UTC))
-        (Path(home) / "answers.sqlite").unlink(missing_ok=True)
-        write_settings(Path(home), llm={**model(server), "budget_tokens": 0, "temperature": 0.1}, **PLAIN)
-        report = compress.fn(home=home)
-    assert report.rejected["budget spent"] == 3
-    assert store_of(home).rows("episodes")["status"].to_list() == ["written"] * 3
-    assert episodes(home)["needs_review"].to_list() == [True] * 3
 
 
 def test_a_workflow_keeps_its_steps_in_search_and_context(tmp_path: Path):

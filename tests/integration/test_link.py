@@ -107,28 +107,6 @@ def test_a_dry_run_tells_and_writes_nothing(home: str) -> None:
     assert store_of(home).count("entities") == 0
 
 
-@pytest.mark.nights
-def test_nights_in_any_order_give_the_graph_of_one_night(tmp_path: Path) -> None:
-    parts = [
-        [cell("a", "Mara said it.", "Mara (person)")],
-        [cell("b", "Mara Jensen left.", "Mara Jensen (person)", day=3)],
-        [cell("c", "Mara Lindqvist came.", "Mara Lindqvist (person)", "Mara (person)", day=2)],
-    ]
-    found = []
-    for name, order in {"one": [], "there": [0, 1, 2], "back": [2, 1, 0]}.items():
-        home = write_settings(tmp_path / name, embedding={"provider": "none"})
-        for number in order:
-            record(home, *parts[number])
-            link.fn(home=home)
-        if not order:
-            record(home, *(part for night in parts for part in night))
-            link.fn(home=home)
-        found.append(graph(home))
-    for other in found[1:]:
-        for table in GRAPH:
-            assert other[table].equals(found[0][table]), table
-
-
 def test_owners_never_share_an_entity_and_see_no_other_ones(home: str) -> None:
     record(
         home,

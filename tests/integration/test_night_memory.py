@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
@@ -101,14 +100,6 @@ def test_a_value_that_changed_twice_in_one_night_shows_its_latest_state_and_its_
     assert_rate_is_settled(night)
 
 
-@pytest.mark.nights
-def test_a_value_told_over_three_nights_ends_the_same_though_the_nights_learn_the_last_one_first(night):
-    say_three_rates(night)
-    for session in ("august", "june", "july"):
-        nightly.fn(home=night.home, sources=[str(night.folder / f"{session}.jsonl")], force=True)
-    assert_rate_is_settled(night)
-
-
 def test_a_correction_leaves_no_active_memory_of_the_wrong_value(night):
     night.say("june", ("2026-06-11T09:00:00Z", "Mara", f"The {PORT} 5433."))
     night.sleep()
@@ -175,142 +166,10 @@ def test_two_voices_that_disagree_stay_both_and_the_contradiction_stays_open(nig
     assert night.contradictions().height == 1
 
 
-def test_two_facts_that_differ_in_one_word_alone_are_both_kept(night):
-    night.say(
-        "june",
-        ("2026-06-16T09:00:00Z", "Priya", "The visibility timeout of the settlement queue is 900 seconds."),
-        ("2026-06-16T09:01:00Z", "Priya", "The visibility timeout of the notify queue is 45 seconds."),
-    )
-    night.sleep()
-    cells = night.cells()
-    assert sorted(cells["value"]) == ["45 seconds", "900 seconds"]
-    assert cells["status"].to_list() == ["active", "active"]
-    assert night.contradictions().is_empty()
-
-
-NO_VALUES = {"target_value": "", "new_value": ""}
-
-
-class WrongJudge:
-    """Answers like the scripted model, but judges as it is told: a function from the page to its judgements."""
-
-    def __init__(self, judge) -> None:
-        self.judge = judge
-        self.model = ScriptedModel()
-
-    def __call__(self, body: Body) -> str:
-        if answer_name(body) != "ReconcileAnswer":
-            return self.model(body)
-        return json.dumps({"judgements": self.judge(items(user_text(body), "Memories"))})
-
-
-def against_first(verdict: str, subject: str, attribute: str):
-    """Every new memory is judged in this way against the first other one; the first itself is kept."""
-
-    def judge(shown):
-        first = shown[0].number
-        return [
-            {
-                "new": item.number,
-                "reason": "So it is.",
-                "verdict": "keep" if item.number == first else verdict,
-                "target": 0 if item.number == first else first,
-                "subject": "" if item.number == first else subject,
-                "attribute": "" if item.number == first else attribute,
-                **NO_VALUES,
-            }
-            for item in shown
-            if item.head.startswith("NEW ")
-        ]
-
-    return judge
-
-
 QUEUES = (
     "The visibility timeout of the settlement queue is 900 seconds.",
     "The visibility timeout of the notify queue is 45 seconds.",
 )
-
-
-@pytest.mark.parametrize(("verdict", "subject"), [("updates", "settlement queue"), ("corrects", "judging")])
-def test_a_judge_that_retires_across_subjects_opens_a_contradiction_and_hides_nothing(
-    tmp_path, verdict, subject
-):
-    with OpenAIServer(WrongJudge(against_first(verdict, subject, "visibility timeout"))) as server:
-        night = Night(tmp_path, server)
-        night.say("june", ("2026-06-16T09:00:00Z", "Priya", QUEUES[0]))
-        night.say("july", ("2026-07-16T09:00:00Z", "Priya", QUEUES[1]))
-        night.sleep()
-        assert night.cells("active").height == 2
-        assert sorted(night.found("visibility timeout queue")) == sorted(QUEUES)
-        opened = night.contradictions()
-        assert opened["status"].to_list() == ["open"]
-        assert "do not share the named subject" in opened["note"][0]
-
-
-def test_a_judge_that_confirms_a_changed_number_opens_a_contradiction_and_hides_nothing(tmp_path):
-    with OpenAIServer(WrongJudge(against_first("confirms", "", ""))) as server:
-        night = Night(tmp_path, server)
-        night.say("june", ("2026-06-05T09:00:00Z", "Mara", f"{RATE} 100 requests per minute."))
-        night.say("july", ("2026-07-08T09:00:00Z", "Mara", f"{RATE} 250 requests per minute."))
-        night.sleep()
-        assert night.cells("active")["value"].to_list() == [
-            "100 requests per minute",
-            "250 requests per minute",
-        ]
-        assert night.contradictions()["status"].to_list() == ["open"]
-        assert store_of(night.home).rows("cell_usage")["confirmations"].sum() == 0
-
-
-@pytest.mark.nights
-def test_a_judge_that_invents_numbers_changes_nothing_and_is_asked_again_the_next_night(
-    tmp_path, monkeypatch
-):
-    def invented(shown):
-        return [
-            {
-                "new": item.number,
-                "reason": "So it is.",
-                "verdict": "updates",
-                "target": 99,
-                "subject": "judging",
-                "attribute": "visibility timeout",
-                **NO_VALUES,
-            }
-            for item in shown
-            if item.head.startswith("NEW ")
-        ]
-
-    judge = WrongJudge(invented)
-    with OpenAIServer(judge) as server:
-        monkeypatch.setattr("tasks.tries.BACKOFF", timedelta(0))
-        night = Night(tmp_path, server)
-        night.say("june", ("2026-06-16T09:00:00Z", "Priya", QUEUES[0]))
-        night.say("july", ("2026-07-16T09:00:00Z", "Priya", QUEUES[1]))
-        report = night.sleep()
-        reconcile = next(stage for stage in report.stages if stage.stage == "reconcile")
-        assert reconcile.rejected["waits for a judgement"] == 1
-        assert night.cells("active").height == 2
-        assert store_of(night.home).rows("judgements")["verdict"].to_list() == ["unjudged"], "the pair waits"
-        judge.judge = lambda shown: [ScriptedModel().reconcile("")] if not shown else _kept(shown)
-        night.sleep()
-        assert store_of(night.home).rows("judgements")["verdict"].to_list() == ["keep"]
-
-
-def _kept(shown):
-    return [
-        {
-            "new": item.number,
-            "reason": "Two queues.",
-            "verdict": "keep",
-            "target": 0,
-            "subject": "",
-            "attribute": "",
-            **NO_VALUES,
-        }
-        for item in shown
-        if item.head.startswith("NEW ")
-    ]
 
 
 def test_a_file_that_anybody_may_have_written_never_retires_what_a_person_said(tmp_path):
@@ -349,20 +208,6 @@ def test_the_memories_of_two_owners_in_one_home_never_meet(tmp_path):
         assert topics["user_id"].to_list() == topics["user_id_right"].to_list()
         shown = [user_text(body) for body in server.bodies("/v1/chat/completions")]
         assert not [page for page in shown if "[1]" in page and "Mara" in page and "Jonas" in page]
-
-
-@pytest.mark.nights
-def test_the_same_conversation_in_two_homes_gives_the_same_memories_and_neither_home_sees_the_other(tmp_path):
-    with OpenAIServer(ScriptedModel()) as server:
-        homes = [Night(tmp_path / name, server) for name in ("one", "two")]
-        for night in homes:
-            night.say("june", ("2026-06-05T09:00:00Z", "Mara", f"{RATE} 100 requests per minute."))
-        homes[0].say("july", ("2026-07-08T09:00:00Z", "Mara", f"{RATE} now 250 requests per minute."))
-        for night in homes:
-            night.sleep()
-        assert homes[0].cells("active")["value"].to_list() == ["250 requests per minute"]
-        assert homes[1].cells("active")["value"].to_list() == ["100 requests per minute"]
-        assert homes[1].cells()["cell_id"][0] in homes[0].cells()["cell_id"]
 
 
 def test_pairs_noted_while_there_was_no_judge_are_judged_once_and_not_every_night(tmp_path):
@@ -489,50 +334,4 @@ def test_what_was_read_before_becomes_no_memory_again(tmp_path, monkeypatch):
         held = cells.select("chunk_id", turn=pl.col("evidence").list.last())
         assert held.join(last, on=["chunk_id", "turn"], how="anti").is_empty(), (
             "a memory names the chunk that holds it"
-        )
-
-
-@pytest.mark.nights
-def test_a_failed_page_holds_nobody_up_and_its_chunks_are_tried_one_by_one(tmp_path, monkeypatch):
-    model = ScriptedModel()
-
-    def cursed(body: Body) -> str:
-        is_cursed = (
-            answer_name(body) == "ExtractAnswer" and "machine5 " in user_text(body).split("## Turns")[1]
-        )
-        return '{"cells": 7}' if is_cursed else json.dumps(model.answer(body))
-
-    with OpenAIServer(cursed) as server:
-        monkeypatch.setattr("tasks.tries.BACKOFF", timedelta(0))
-        night = Night(
-            tmp_path,
-            server,
-            chunks={"window_tokens": 60, "overlap_tokens": 0},
-            llm={
-                "provider": "openai",
-                "base_url": server.url,
-                "api_key": "k",
-                "model": "m",
-                "validation_retries": 0,
-            },
-        )
-        for session, first in (("june", 0), ("july", 20)):
-            said = [
-                (
-                    f"2026-0{6 + first // 20}-05T09:{n:02}:00Z",
-                    "Mara",
-                    f"The port of machine{first + n} is {5000 + first + n}.",
-                )
-                for n in range(12)
-            ]
-            night.say(session, *said)
-        night.sleep()
-        june = store_of(night.home).rows("chunks").filter(pl.col("session_id") == "june")
-        assert set(june["status"]) == {"failed"}
-        assert june.height >= 2
-        assert {value for value in night.cells()["value"] if value} == {str(5020 + n) for n in range(12)}
-        night.sleep()
-        states = store_of(night.home).rows("chunks").group_by("status").len().sort("status").rows()
-        assert states == [("extracted", states[0][1]), ("failed", 1)], (
-            "only the chunk that cannot be read still waits"
         )

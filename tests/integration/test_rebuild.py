@@ -24,7 +24,6 @@ from slowwave.store.generations import OUTDATED
 from slowwave.store.layout import SCHEMA_VERSION
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
-from tests.tiny_onnx import write_model
 
 NO_SERVER = "http://127.0.0.1:9/v1"
 RATE = "rate limit of the departures endpoint is"
@@ -187,12 +186,6 @@ def test_a_rebuilt_store_answers_searches_like_the_one_before(lived, rebuilt):
     assert answers(rebuilt[0]) == before
 
 
-def test_a_rebuild_twice_changes_nothing_the_second_time(lived, rebuilt_home):
-    rebuild.fn(home=rebuilt_home)
-    assert_same_tables(tables(rebuilt_home), tables(str(lived)))
-    assert segments(rebuilt_home) == segments(str(lived))
-
-
 def test_a_night_after_a_rebuild_has_nothing_to_do(rebuilt_home):
     journal = segments(rebuilt_home)
     report = nightly.fn(home=rebuilt_home, force=False)
@@ -269,41 +262,6 @@ def test_reembedding_to_none_and_back_keeps_every_row_and_brings_the_vectors_bac
     for name, rows in rows_with_vectors(home).items():
         assert_frame_equal(rows, vectors[name], abs_tol=1e-5, rel_tol=0)
     assert segments(home) == journal
-
-
-def test_a_home_moves_from_the_embedded_model_to_one_in_a_folder_and_back_by_reembed(home, tmp_path):
-    pytest.importorskip("onnxruntime", reason="the extra slowwave[onnx] is not installed")
-    wanted, vectors, journal = tables(home), rows_with_vectors(home), segments(home)
-    model = write_model(tmp_path / "tiny", store_of(home).rows("turns")["content"].to_list())
-    settings_of(Path(home), url=NO_SERVER, embedder="auto", folder=str(model))
-    with open_workspace(home) as workspace:
-        assert workspace.embedder.embedder_id.startswith("wordllama/"), "until reembed"
-        assert any("onnx/tiny-" in note and "reembed` switches" in note for note in workspace.notes)
-    reembed.fn(home=home)
-    assert store_of(home).meta.embedder_id.startswith("onnx/tiny-")
-    assert {name: rows.height for name, rows in rows_with_vectors(home).items()} == {
-        name: rows.height for name, rows in vectors.items()
-    }
-    assert_same_tables(tables(home), wanted)
-    assert reembed.fn(home=home).is_skipped
-
-    settings_of(Path(home), url=NO_SERVER, folder=str(model))
-    with open_workspace(home) as workspace:
-        assert workspace.embedder.embedder_id.startswith("onnx/tiny-"), "its folder is still named"
-    reembed.fn(home=home)
-    assert_same_tables(tables(home), wanted)
-    for name, rows in rows_with_vectors(home).items():
-        assert_frame_equal(rows, vectors[name], abs_tol=1e-5, rel_tol=0)
-    assert segments(home) == journal
-
-
-def test_a_dry_reembedding_changes_neither_journal_nor_store(home):
-    settings_of(Path(home), url=NO_SERVER, embedder="none")
-    before = state(home)
-    report = reembed.fn(home=home, dry_run=True)
-    assert report.dry_run
-    assert_same_state(home, before)
-    assert store_of(home).meta.embedder_id.startswith("wordllama/")
 
 
 def test_a_torn_segment_is_named_and_the_rest_is_rebuilt(home):

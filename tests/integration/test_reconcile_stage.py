@@ -27,8 +27,7 @@ CHAT = "/v1/chat/completions"
 
 @pytest.fixture(autouse=True)
 def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each run looks at every memory again, and tries again what failed."""
-    monkeypatch.setattr("tasks.reconcile.reconcile.SCAN_DAYS", 0.0)
+    """Each run tries again what failed."""
     monkeypatch.setattr("tasks.tries.BACKOFF", timedelta(0))
 
 
@@ -163,45 +162,7 @@ def assert_chains_agree(cells: pl.DataFrame) -> None:
         assert status[follower] == "active"
 
 
-# pairs of older memories
-
-
-def test_pairs_of_known_memories_are_found_a_few_a_night_and_asked_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("tasks.reconcile.reconcile.SCAN_PAIRS", 1)
-    with OpenAIServer(ScriptedModel()) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 3})
-        ids = home.learn(
-            fact("100", 1), fact("250", 5), fact("8", 2, subject="ferry Kestrel", attribute="berth")
-        )
-        home.commit("cell.judged", *({"cell_id": cell} for cell in ids))
-        reconcile.fn(home=home.path)
-        assert [home.cell(cell)["status"] for cell in ids] == ["superseded", "active", "active"]
-        asked = len(home.pages())
-        assert asked == 1
-        assert home.rows("judging").filter(pl.col("scanned_at").is_null()).is_empty()
-        for _ in range(2):
-            reconcile.fn(home=home.path)
-        assert len(home.pages()) == asked, "a judged pair is never asked about again"
-
-
-def test_pairs_beyond_the_budget_wait_and_the_report_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("tasks.reconcile.reconcile.SCAN_PAIRS", 1)
-    with OpenAIServer(ScriptedModel()) as server:
-        home = Home(tmp_path / "home", server)
-        said = [
-            fact(value, day, subject=f"pier {pier}")
-            for pier in "AB"
-            for value, day in (("100", 1), ("250", 5))
-        ]
-        ids = home.learn(*said)
-        home.commit("cell.judged", *({"cell_id": cell} for cell in ids))
-        report = reconcile.fn(home=home.path)
-        assert report.rejected["pairs wait for the next night"] > 0
-        nights = 0
-        while home.rows("judgements").filter(pl.col("verdict") == "unjudged").height and nights < 12:
-            reconcile.fn(home=home.path)
-            nights += 1
-        assert sorted(home.rows("cells").filter(pl.col("status") == "active")["value"]) == ["250", "250"]
+# pairs that are not asked about
 
 
 def test_a_pair_that_a_person_settled_is_not_opened_again(home):
@@ -243,7 +204,7 @@ def test_what_says_the_same_as_a_superseded_memory_is_judged_again_in_the_next_r
         return json.dumps(answer)
 
     with OpenAIServer(stubborn) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        home = Home(tmp_path / "home", server)
         short, long = elaborated(home)
         (new,) = home.learn(fact("90 days", 9, subject="archive bucket", attribute="retention"))
         reconcile.fn(home=home.path)
@@ -252,10 +213,10 @@ def test_what_says_the_same_as_a_superseded_memory_is_judged_again_in_the_next_r
         assert home.cell(long)["status"] == "active", "its turn is the next run"
         asked = len(home.pages())
         server.answer = ScriptedModel()
-        Home(tmp_path / "home", None, reconcile={"scan_cells": 0})
+        Home(tmp_path / "home", None)
         report = reconcile.fn(home=home.path)
         assert report.rejected == {"waits for a language model": 1}
-        Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        Home(tmp_path / "home", server)
         reconcile.fn(home=home.path)
         assert "> Objects in the archive bucket are kept for 30 days" in home.pages()[asked]
         assert len(home.pages()) == asked + 1
@@ -269,7 +230,7 @@ def test_what_says_the_same_as_a_superseded_memory_is_judged_again_in_the_next_r
 
 def test_no_open_contradiction_names_a_memory_that_was_superseded(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        home = Home(tmp_path / "home", server)
         voices = [fact("Tuesday", 1, attribute="weekday"), fact("Thursday", 3, attribute="weekday")]
         ids = home.learn(*voices)
         doubt = {"contradiction_id": "x", "cell_a": ids[0], "cell_b": ids[1], "note": "two voices", **OWNER}
@@ -309,7 +270,7 @@ def test_a_memory_that_no_answer_can_judge_is_found_out_and_set_aside_and_the_ot
         return '{"judgements": "all of them"}' if is_cursed else model(body)
 
     with OpenAIServer(cursed) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        home = Home(tmp_path / "home", server)
         bad = fact("5", 9, subject="arrivals", content="The cursed rate limit of the arrivals endpoint is 5.")
         old, good, evil = home.learn(fact("100", 1), fact("250", 5), bad)
         states = []
@@ -357,7 +318,7 @@ def retire_first(shown: Iterable[Any]) -> list[dict[str, Any]]:
 
 def test_a_judge_that_retires_many_at_once_across_subjects_hides_nothing(tmp_path):
     with OpenAIServer(wrong(retire_first)) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        home = Home(tmp_path / "home", server)
         ids = home.learn(*(fact(str(pier * 10), pier, subject=f"pier {pier}") for pier in range(1, 9)))
         reconcile.fn(home=home.path)
         assert home.rows("cells")["status"].to_list() == ["active"] * len(ids)
@@ -366,25 +327,13 @@ def test_a_judge_that_retires_many_at_once_across_subjects_hides_nothing(tmp_pat
         assert set(doubts["status"]) == {"open"}
 
 
-def test_a_judge_that_names_an_attribute_that_neither_has_hides_nothing(tmp_path):
-    def invented(shown):
-        return [{**said, "attribute": "colour" if said["target"] else ""} for said in retire_first(shown)]
-
-    with OpenAIServer(wrong(invented)) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
-        home.learn(fact("100", 1), fact("250", 5))
-        reconcile.fn(home=home.path)
-        assert home.rows("cells")["status"].to_list() == ["active", "active"]
-        assert home.rows("contradictions")["status"].to_list() == ["open"]
-
-
 def test_a_judge_that_contradicts_himself_on_one_page_changes_nothing(tmp_path):
     def both_ways(shown):
         said = retire_first(shown)
         return [*said, *({**one, "verdict": "confirms"} for one in said if one["target"])]
 
     with OpenAIServer(wrong(both_ways)) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        home = Home(tmp_path / "home", server)
         home.learn(fact("100", 1), fact("250", 5))
         report = reconcile.fn(home=home.path)
         assert report.rejected["waits for a judgement"] == 1
@@ -438,38 +387,6 @@ def test_the_richer_text_takes_over_what_the_poorer_rested_on_and_the_past_still
                 POOR
             ]
             assert [hit.content for hit in memory.search("Where does Ola live?").cells] == [RICH]
-
-
-def test_two_that_absorb_each_other_on_two_nights_leave_one(tmp_path):
-    both_ways = judge_of((RICH, "absorbed", POOR), (POOR, "absorbed", RICH))
-    with OpenAIServer(both_ways) as server:
-        home = Home(tmp_path / "home", server)
-        ids = home.learn(plain(POOR, 1), plain(RICH, 9))
-        reconcile.fn(home=home.path)
-        reconcile.fn(home=home.path)
-        alive = [cell for cell in ids if home.cell(cell)["status"] == "active"]
-        assert [home.cell(cell)["content"] for cell in alive] == [RICH]
-
-
-def test_a_plan_ends_with_its_outcome_and_the_outcome_tells_it(tmp_path):
-    planned, done = "Ola wants to buy a sailing boat.", "Ola bought a sailing boat."
-    with OpenAIServer(judge_of((done, "completes", planned))) as server:
-        home = Home(tmp_path / "home", server)
-        ids = home.learn(plain(planned, 1, cell_type="task"), plain(done, 9))
-        reconcile.fn(home=home.path)
-        plan, outcome = (home.cell(cell) for cell in ids)
-        assert (plan["status"], plan["superseded_by"]) == ("superseded", outcome["cell_id"])
-        assert outcome["summary"] == f"outcome: {done[:-1]}; plan: {planned[:-1]} (until 2026-06-09)"
-
-
-def test_a_state_that_neither_memory_names_an_attribute_of_changes_by_the_values_in_both_texts(tmp_path):
-    before, now = "Ola lives in a flat in Turku.", "Ola lives in a flat in Riga."
-    named = {"subject": "Ola", "attribute": "home city", "target_value": "Turku", "new_value": "Riga"}
-    with OpenAIServer(judge_of((now, "updates", before), **named)) as server:
-        home = Home(tmp_path / "home", server)
-        ids = home.learn(plain(before, 1), plain(now, 9))
-        reconcile.fn(home=home.path)
-        assert [home.cell(cell)["status"] for cell in ids] == ["superseded", "active"]
 
 
 def test_a_memory_that_shares_only_a_name_with_others_costs_no_question(tmp_path):

@@ -23,7 +23,7 @@ from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli.program import program
 from slowwave.journal.catalogue import rows_of
-from slowwave.schemas.derivation import Derivation, page
+from slowwave.schemas.derivation import Derivation
 from tests.integration.test_locks import another_writer
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
@@ -204,13 +204,6 @@ def test_every_edit_of_a_person_is_carried_and_told(derived):
     }
 
 
-def test_the_living_memory_is_as_it_was_while_a_derivation_stands_beside_it(lived, derived):
-    before = tables(lived / "home")
-    for table, frame in tables(derived[0]).items():
-        assert_frame_equal(frame, before[table])
-    assert segments(derived[0]) == segments(lived / "home")
-
-
 def test_a_derivation_can_be_asked_as_a_home_of_its_own(home):
     with Memory(beside(open_home(home)).root) as memory:
         assert "The tender comes to the quay before breakfast." in [
@@ -333,15 +326,6 @@ def test_the_command_shows_the_difference_for_a_terminal_and_as_json(home):
     )
     assert dry.exit_code == 0
     assert (home / "rederived").exists()
-
-
-def test_a_long_difference_is_cut_on_the_page_and_whole_in_the_file(derived):
-    _, found = derived
-    assert found.diff is not None
-    one = found.diff.memories[0].model_copy(update={"difference": "gained"})
-    many = found.model_copy(update={"diff": found.diff.model_copy(update={"memories": [one] * 50})})
-    assert "and 30 more" in page(many, safe=str, most=20)
-    assert "more" not in page(many, safe=str).split("Gained: no memory", 1)[1]
 
 
 # the end, and what is refused

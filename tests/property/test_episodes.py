@@ -6,8 +6,6 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.recall.render import episode_text
-from slowwave.settings.groups import EpisodeSettings
 from tasks.compress.extract import extractive_episodes
 from tasks.compress.pages import choose_excerpts
 from tasks.compress.rows import episode_rows
@@ -112,16 +110,6 @@ def test_what_was_told_is_not_due_again(texts: list[str]):
         assert again.is_empty()
 
 
-@given(st.floats(0, 400), st.floats(0, 400))
-def test_an_older_episode_is_never_told_longer(one: float, other: float):
-    forms = {"content": "the longest form", "summary": "a shorter one", "compressed": "short"}
-    settings = EpisodeSettings()
-    young, old = sorted((one, other))
-    shown = [
-        episode_text(forms | {"event_time": NOW - timedelta(days=days)}, settings, now=NOW)
-        for days in (young, old)
-    ]
-    assert len(shown[0]) >= len(shown[1])
 
 
 @given(st.text(max_size=60))

@@ -110,11 +110,6 @@ def test_a_memory_is_the_word_of_the_person_who_states_it_and_not_of_who_answers
     assert cells["origin"].to_list() == ["user", "user", "agent"]
 
 
-def test_a_memory_without_evidence_on_its_page_is_no_memory():
-    assert extracted({"evidence": []}, {"content": "b", "evidence": [3, 99]}).is_empty()
-    assert extracted({"evidence": [1, 99]})["evidence"].to_list() == [["t1"]]
-
-
 @pytest.mark.parametrize("date", ["", "soon", "2026-13-01", "2026-02-30"])
 def test_a_memory_holds_from_the_date_given_else_from_when_it_was_said(date: str):
     given = extracted({"valid_from": "2026-05-04", "valid_until": "2027-01-01"}).row(0, named=True)
@@ -146,10 +141,6 @@ def test_one_session_says_one_thing_once_and_another_session_says_it_too():
     assert again["cell_id"].n_unique() == 2
     assert again["content_hash"].to_list() == [content_hash("Kiln 2 runs at 1040.")] * 2
     assert again["cell_id"].to_list() == extracted({}, {"page": 2})["cell_id"].to_list()
-
-
-def test_no_answers_give_no_cells():
-    assert extracted().is_empty()
 
 
 KNOWN = pl.DataFrame(

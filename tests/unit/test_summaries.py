@@ -59,11 +59,6 @@ def test_the_sentence_with_the_words_of_most_cells_is_the_most_central():
     assert "soup" not in summed(cells, words=20)["summary"].item()
 
 
-def test_the_same_sentence_is_told_once():
-    cells = topic(("T", "a", "The kiln is hot.", 0.5, 1), ("T", "b", "the KILN is hot.", 0.4, 2))
-    assert summed(cells)["summary"].item() == "The kiln is hot."
-
-
 def test_the_compressed_form_is_a_whole_sentence_of_at_most_fifteen_words():
     long = " ".join(f"w{number}" for number in range(40))
     assert summed(topic(("T", "a", long, 0.5, 1)))["compressed"].item() is None
@@ -75,15 +70,6 @@ def test_a_long_sentence_is_cut_rather_than_leaving_its_topic_without_a_summary(
     cells = topic(("T", "a", " ".join(f"w{number}" for number in range(200)), 0.5, 1))
     assert len(summed(cells)["summary"].item().split()) == 60
     assert len(summed(cells, words=20)["summary"].item().split()) == 20
-
-
-def test_lines_without_blanks_count_as_words_too():
-    cells = topic(("T", "a", "\n".join(f"w{number}" for number in range(500)), 0.5, 1))
-    assert len(summed(cells)["summary"].item().split()) == 60
-
-
-def test_no_cells_give_no_summaries():
-    assert summed(topic()).is_empty()
 
 
 WORD = st.sampled_from(["kiln", "glaze", "1040", "a.b", "Ofen,", "日本", "e.g.", "it", "😀"])
