@@ -66,8 +66,6 @@ def test_one_question_a_night_files_what_pages_named_differently(tmp_path, model
     assert store_of(home).rows("cells", ["cell_id", "topic_id"]).sort("cell_id").equals(before)
 
 
-
-
 def test_a_page_is_shown_the_nearest_topics_also_of_those_that_the_one_before_opened(
     tmp_path, model, monkeypatch
 ):

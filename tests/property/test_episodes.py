@@ -110,8 +110,6 @@ def test_what_was_told_is_not_due_again(texts: list[str]):
         assert again.is_empty()
 
 
-
-
 @given(st.text(max_size=60))
 def test_short_forms_are_short_and_in_the_words_of_the_text(content: str):
     names = UnlabelledCells.names()
