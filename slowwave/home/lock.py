@@ -168,8 +168,8 @@ def _release(key: Path) -> None:
             held.lock.release()
 
 
+def _refusal(home: Home, key: Path) -> str:
     """Message that names the holder of a lock."""
-    """Who holds a lock, and what that means for this one."""
     held = _holder_of(key)
     what = "an edit is being written" if held.get("work") == "edit" else "another run is writing"
     who = f"process {held.get('pid', 'unknown')} since {held.get('since', 'unknown')}"
