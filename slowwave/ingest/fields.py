@@ -113,12 +113,13 @@ def texts_in(
     return texts
 
 
-def object_in(text: object) -> Fields:
-    """The JSON object in a text; empty where it holds none."""
+def json_value(text: object) -> object:
+    """The JSON value in a text, `()` for JSON's null; null where it holds none, or is no text."""
     try:
-        return object_of(json.loads(text, strict=False)) if isinstance(text, str) else {}
+        value: object = json.loads(text, strict=False) if isinstance(text, str) else None
     except (ValueError, RecursionError):
-        return {}
+        return None
+    return () if value is None and isinstance(text, str) else value
 
 
 def questions_in(arguments: Fields) -> list[str]:

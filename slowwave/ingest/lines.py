@@ -1,6 +1,5 @@
 """Lines of a transcript, one in memory at a time, and the JSON objects on them."""
 
-import json
 from collections.abc import Iterable, Iterator
 from io import BufferedReader
 from itertools import chain
@@ -12,6 +11,7 @@ import pyarrow as pa
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import BLANK, LATE_LINE
+from slowwave.ingest.fields import json_value
 from slowwave.ingest.files import BLOCK_BYTES, Input, blocks_of, open_bytes, shown_path
 
 COMPRESSED: Final = ".zst"
@@ -158,15 +158,6 @@ def objects_of(pieces: Iterable[Line], file: Input, name: str, *, most: tuple[st
 def first_line_of(path: Path, bounds: Bounds) -> Line | None:
     """The first line that is not blank; null where there is none."""
     return next((line for line in lines_of(path, bounds) if line.data is None or line.text), None)
-
-
-def json_value(text: str) -> object:
-    """The JSON value of a text, `()` for JSON's null; null where it is none."""
-    try:
-        value: object = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return None
-    return value if value is not None else ()
 
 
 def json_object(file: Input) -> dict[str, object]:

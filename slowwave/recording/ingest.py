@@ -76,8 +76,7 @@ def _find_new(run: Stage, given: Sequence[Path], places: Places) -> Iterator[tup
             _refuse(run, places, error)
             continue
         as_read = f"{content}+{_bounds_id(bounds)}"
-        # homes of before name a file by its content alone, where nothing of it was over a bound
-        if (hashes.get(absolute(path)) or hashes.get(source_id_of(path))) in (as_read, content):
+        if hashes.get(source_id_of(path)) == as_read:
             run.reject("unchanged file")
         else:
             yield path, as_read

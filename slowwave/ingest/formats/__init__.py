@@ -8,6 +8,7 @@ from typing import Final
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import DEFAULTS, Bounds
 from slowwave.ingest.counts import BLANK, LONG_LINE
+from slowwave.ingest.fields import json_value
 from slowwave.ingest.files import Input, input_of, shown_path
 from slowwave.ingest.formats import (
     auto_memory,
@@ -25,7 +26,7 @@ from slowwave.ingest.formats import (
 )
 from slowwave.ingest.formats.archive import start_of
 from slowwave.ingest.formats.row import Format
-from slowwave.ingest.lines import first_line_of, json_records, json_value
+from slowwave.ingest.lines import first_line_of, json_records
 from slowwave.ingest.turns import RawMessage, Reading, source_of, to_parts, whole
 
 FORMATS: Final = (

@@ -18,12 +18,12 @@ from typing import Final
 from slowwave.errors import InputError, NotFoundError
 from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import Counts
-from slowwave.ingest.fields import object_of
+from slowwave.ingest.fields import json_value, object_of
 from slowwave.ingest.files import Input, file_time, path_text
 from slowwave.ingest.formats.claude_code import CLAUDE_PROJECTS
 from slowwave.ingest.formats.documents import MARKDOWN_SUFFIXES, document_text, sections_of
 from slowwave.ingest.formats.row import Format, Place
-from slowwave.ingest.lines import json_value, lines_of
+from slowwave.ingest.lines import lines_of
 from slowwave.ingest.turns import RawMessage
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.moments import unknown_until

@@ -20,8 +20,8 @@ from slowwave.ingest.counts import UNSPOKEN, Counts
 from slowwave.ingest.fields import (
     Fields,
     id_of,
+    json_value,
     list_of,
-    object_in,
     object_of,
     parse_time,
     questions_in,
@@ -339,12 +339,12 @@ def _question_texts(payload: Fields) -> tuple[str, ...]:
     """The questions that the assistant asks the person by a call, with what he can choose of; none in another item."""
     if payload.get("type") != "function_call" or payload.get("name") != _ASKING:
         return ()
-    return tuple(questions_in(object_in(payload.get("arguments"))))
+    return tuple(questions_in(object_of(json_value(payload.get("arguments")))))
 
 
 def _answer_texts(payload: Fields) -> tuple[str, ...]:
     """The answers in the result of such a call, and what the person added to them."""
-    answers = object_of(object_in(payload.get("output")).get("answers"))
+    answers = object_of(object_of(json_value(payload.get("output"))).get("answers"))
     told = [[str(line) for line in list_of(object_of(given).get("answers"))] for given in answers.values()]
     return tuple(". ".join(line.removeprefix(_ADDED) for line in lines) for lines in told if lines)
 

@@ -23,8 +23,8 @@ from slowwave.ingest.fields import (
     LONGEST_LABEL,
     Fields,
     id_of,
+    json_value,
     list_of,
-    object_in,
     object_of,
     questions_in,
     time_of,
@@ -190,7 +190,7 @@ def _answers(part: object) -> str:
     returned = object_of(object_of(part).get("functionResponse"))
     if returned.get("name") != _ASKING:
         return ""
-    told = object_in(object_of(returned.get("response")).get("output"))
+    told = object_of(json_value(object_of(returned.get("response")).get("output")))
     return "\n".join(answer for answer in object_of(told.get("answers")).values() if isinstance(answer, str))
 
 

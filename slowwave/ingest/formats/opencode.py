@@ -19,10 +19,19 @@ from typing import Final, NamedTuple
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import LATE_LINE, LONG_LINE, UNSPOKEN
-from slowwave.ingest.fields import Fields, id_of, list_of, object_of, parse_time, questions_in, text_of
+from slowwave.ingest.fields import (
+    Fields,
+    id_of,
+    json_value,
+    list_of,
+    object_of,
+    parse_time,
+    questions_in,
+    text_of,
+)
 from slowwave.ingest.files import DATABASE_SUFFIX, Input, file_time, open_bytes, shown_path, wal_of
 from slowwave.ingest.formats.row import Format, Place
-from slowwave.ingest.lines import json_object, json_value
+from slowwave.ingest.lines import json_object
 from slowwave.ingest.turns import SPOKEN, RawMessage
 
 _TABLES: Final = ("session", "message", "part", "session_v2", "session_message")
@@ -250,8 +259,7 @@ def _parts(
 
 
 def _parsed(data: object) -> dict[str, object] | None:
-    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
-    found = json_value(text) if isinstance(text, str) else None
+    found = json_value(data.decode("utf-8", "replace") if isinstance(data, bytes) else data)
     return found if isinstance(found, dict) else None
 
 

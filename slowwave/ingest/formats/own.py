@@ -21,10 +21,10 @@ from pandera.errors import SchemaErrors
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.fences import strip_injected
-from slowwave.ingest.fields import LONGEST_LABEL, Fields, object_of, parse_time
+from slowwave.ingest.fields import LONGEST_LABEL, Fields, json_value, object_of, parse_time
 from slowwave.ingest.files import Input, shown_path
 from slowwave.ingest.formats.row import Format
-from slowwave.ingest.lines import Record, json_records, json_value, lines_of
+from slowwave.ingest.lines import Record, json_records, lines_of
 from slowwave.ingest.redact import redact
 from slowwave.ingest.redact.names import safe_id
 from slowwave.journal.catalogue import CATALOGUE
