@@ -20,6 +20,7 @@ from slowwave.models.answers.fields import Answer, checked_against, read_answer
 from slowwave.models.ollama_context import sent_model
 from slowwave.models.requests import Outcome, Request, model_of
 from slowwave.models.servers import OPENAI_ADDRESS, ServerError, address_of, asking, no_server, repeated
+from slowwave.models.state import RunState
 from slowwave.schemas.ledger import LedgerLine
 from slowwave.settings.groups import LLMSettings
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     import openai
     from instructor.core import exceptions
     from openai.types import chat
-
-    from slowwave.models.gateway import LLM
 else:
     instructor, exceptions = deferred("instructor"), deferred("instructor.core.exceptions")
     openai, chat = deferred("openai"), deferred("openai.types.chat")
@@ -49,11 +48,11 @@ FIRST_PAUSE_SECONDS = 1.0
 class Exchange:
     """One request until its answer: what it used, and the text that was accepted."""
 
-    def __init__(self, llm: "LLM", request: Request) -> None:
-        self.llm = llm
-        self.settings = llm.settings
+    def __init__(self, state: RunState, request: Request) -> None:
+        self.state = state
+        self.settings = state.settings
         self.request = request
-        self.model = model_of(llm.settings, request)
+        self.model = model_of(state.settings, request)
         self.line = LedgerLine()
         self.text = ""
         self.try_count = 0
@@ -75,17 +74,17 @@ class Exchange:
         except exceptions.InstructorError as error:
             cause = error.__cause__
         else:
-            self.llm.note(None)
+            self.state.note(None)
             kind, self.text = self.request.answer, safe_answer(self.text)
             answer = read_answer(kind, self.text, self.request.page)
             if answer is None:
                 raise OutputError(f"{kind.__name__}: the answer cannot be used without the secrets in it")
             return answer
         if isinstance(cause, ServerError):
-            self.llm.note(cause)
+            self.state.note(cause)
             raise cause.error
         if self.line.call_count:
-            self.llm.note(None)
+            self.state.note(None)
         raise cause if isinstance(cause, SlowwaveError) else self._unusable(cause)
 
     def _ask(self) -> None:
@@ -117,7 +116,7 @@ class Exchange:
             retries=self.settings.transport_retries,
             pauses=(FIRST_PAUSE_SECONDS, self.settings.timeout_seconds),
             can_pass=lambda failure: isinstance(failure.error, TransientError),
-            stopped=self.llm.stopped,
+            stopped=self.state.stopped,
         )
         if problem := _problem(completion):
             raise self._no_use(problem)
@@ -126,12 +125,12 @@ class Exchange:
 
     def _post(self, request: dict[str, Any]) -> "chat.ChatCompletion":
         """One request over the wire, entered into the ledger whatever comes of it."""
-        self.llm.check_open()
-        self.llm.prepare(self.model)
+        self.state.check_open()
+        self.state.prepare(self.model)
         completion: object = None
         try:
             with asking(self.settings, self.model):
-                completion = self.llm.client.chat.completions.create(**request)
+                completion = self.state.client.chat.completions.create(**request)
         except ServerError as failure:
             if isinstance(failure.error, InputError | OutputError):
                 raise failure.error from None
@@ -157,7 +156,7 @@ class Exchange:
         cost = None if price is None else (sent * price.input + received * price.output) / 1_000_000
         line = LedgerLine(call_count=1, input_tokens=sent, output_tokens=received, cost=cost)
         self.line = self.line + line
-        self.llm.record(self.request, line)
+        self.state.record(self.request, line)
 
     def _check_fit(self, messages: list[dict[str, object]]) -> None:
         """Raises when messages and answer cannot be sure to fit: Ollama would drop the start unsaid."""

@@ -1,29 +1,22 @@
 """The language model of one run: many requests at once, each with its outcome, and answers that are kept."""
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowwave.deferred import deferred
-from slowwave.errors import BudgetError, ConfigError, SlowwaveError, TransientError
+from slowwave.errors import ConfigError, SlowwaveError, TransientError
 from slowwave.models.answers.fields import read_answer
 from slowwave.models.cache import AnswerCache
 from slowwave.models.checks import settings_problem
 from slowwave.models.exchange import Exchange, mode_of
-from slowwave.models.ollama_context import bake_context, sent_model
+from slowwave.models.ollama_context import sent_model
 from slowwave.models.requests import Outcome, Request, model_of
-from slowwave.models.servers import (
-    ServerError,
-    address_of,
-    bare,
-    ollama_client,
-    openai_client,
-    quiet_libraries,
-)
-from slowwave.schemas.ledger import Ledger, LedgerLine
+from slowwave.models.servers import address_of, bare, quiet_libraries
+from slowwave.models.state import RunState
+from slowwave.schemas.ledger import LedgerLine
 from slowwave.settings.groups import LLMSettings
 
 if TYPE_CHECKING:
@@ -34,36 +27,12 @@ else:
 _log = logging.getLogger(__name__)
 
 
-OUTAGE_FAILURES = 3
-"""Requests that failed in a row, with all their repeats, and so end the calls of a run: the server is away."""
-
-
-class LLM:
-    """The language model of one run, shared by its threads: server, cache, budget and ledger. Made by `open_llm`."""
+class LLM(RunState):
+    """The language model of one run: its server, cache, budget and ledger. Made by `open_llm`."""
 
     def __init__(self, settings: LLMSettings, cache: AnswerCache) -> None:
-        self.settings = settings
-        self.client = openai_client(settings)
-        self.stopped = threading.Event()
+        super().__init__(settings)
         self._cache = cache
-        self._ollama = ollama_client(settings) if settings.provider == "ollama" else None
-        self._lock = threading.Lock()
-        self._prepare_lock = threading.Lock()
-        self._prepared: set[str] = set()
-        self._ledger = Ledger()
-        self._failures_in_row = 0
-        self._down: SlowwaveError | None = None
-
-    @property
-    def ledger(self) -> Ledger:
-        """Tokens and calls used so far."""
-        with self._lock:
-            return self._ledger
-
-    @property
-    def is_down(self) -> bool:
-        """Return whether this run gave the server up; it stays so for the life of this object."""
-        return self._down is not None
 
     def ask_all(
         self, requests: Sequence[Request], on_done: Callable[[Outcome], None] | None = None
@@ -88,56 +57,9 @@ class LLM:
             pool.shutdown(wait=True, cancel_futures=True)
         return [outcomes[future] for future in futures]
 
-    def record(self, request: Request, line: LedgerLine) -> None:
-        """Add what one request used."""
-        part = Ledger.of(
-            line, model=model_of(self.settings, request), prompt_version=request.prompt.prompt_version
-        )
-        with self._lock:
-            self._ledger = self._ledger + part
-
-    def check_open(self) -> None:
-        """Raise when nothing may be sent any more: the server was given up, or the budget is spent."""
-        if isinstance(self._down, ConfigError):
-            raise ConfigError(f"not asked: {self._down}")
-        if self._down is not None:
-            raise TransientError(f"not asked: the server is down ({self._down})")
-        total, limits = self.ledger.total, self.settings
-        tokens, cost, spent = total.input_tokens + total.output_tokens, total.cost, ""
-        if limits.budget_tokens is not None and tokens >= limits.budget_tokens:
-            spent = f"{tokens} tokens of budget_tokens={limits.budget_tokens}"
-        elif limits.budget_cost is not None and (cost is None or cost >= limits.budget_cost):
-            spent = f"{cost} US dollars of budget_cost={limits.budget_cost}"
-        if spent:
-            raise BudgetError(f"not asked: {spent} are used. Raise it or let the next run go on.")
-
-    def prepare(self, model: str) -> None:
-        """Make sure, once a run, that Ollama holds the model with our context size."""
-        with self._prepare_lock:
-            if self._ollama is not None and model not in self._prepared:
-                self.check_open()
-                bake_context(self.settings, self._ollama, model)
-                self._prepared.add(model)
-
-    def note(self, failure: ServerError | None) -> None:
-        """Count the server's failures in a row, by item; enough of them, or a fatal one, end the run."""
-        with self._lock:
-            self._failures_in_row = 0 if failure is None else self._failures_in_row + 1
-            is_outage = self._failures_in_row >= OUTAGE_FAILURES
-        if failure is not None and (failure.is_fatal or is_outage):
-            self.give_up(failure.error)
-
-    def give_up(self, error: SlowwaveError) -> None:
-        """End the run: nothing more is sent, and nobody waits for a repeat any more."""
-        with self._lock:
-            self._down = self._down or bare(error)
-        self.stopped.set()
-
     def close(self) -> None:
         """Close the connections and the cache."""
-        self.client.close()
-        if self._ollama is not None:
-            self._ollama.close()  # type: ignore[no-untyped-call]
+        super().close()
         self._cache.close()
 
     def _ask(self, request: Request) -> Outcome:

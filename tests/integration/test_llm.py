@@ -22,8 +22,9 @@ from slowwave.models.answers.extract import ExtractAnswer
 from slowwave.models.answers.fields import Answer, of_page
 from slowwave.models.cache import AnswerCache
 from slowwave.models.checks import check_llm
-from slowwave.models.gateway import LLM, OUTAGE_FAILURES, open_llm
+from slowwave.models.gateway import LLM, open_llm
 from slowwave.models.requests import Outcome, Prompt, Request
+from slowwave.models.state import OUTAGE_FAILURES
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.settings.groups import LLMSettings
 from tests.servers import (
@@ -92,7 +93,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     def open_one(
         server: OpenAIServer | OllamaServer, *, outage_failures: int = OUTAGE_FAILURES, **given: object
     ) -> LLM:
-        monkeypatch.setattr("slowwave.models.gateway.OUTAGE_FAILURES", outage_failures)
+        monkeypatch.setattr("slowwave.models.state.OUTAGE_FAILURES", outage_failures)
         settings = settings_for(server, **given)
         llm = open_llm(settings, tmp_path / "answers.sqlite")
         assert llm is not None
@@ -341,7 +342,7 @@ def test_no_server_at_all_is_a_transient_error(
     tmp_path: Path, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("slowwave.models.exchange.FIRST_PAUSE_SECONDS", 0.001)
-    monkeypatch.setattr("slowwave.models.gateway.OUTAGE_FAILURES", 1)
+    monkeypatch.setattr("slowwave.models.state.OUTAGE_FAILURES", 1)
     with OpenAIServer() as gone:
         pass
     settings = settings_for(gone, provider=provider, transport_retries=1)

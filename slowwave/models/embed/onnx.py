@@ -20,7 +20,7 @@ import numpy as np
 
 from slowwave.errors import ConfigError
 from slowwave.models.embed.batches import batch_embedder, matrix
-from slowwave.models.embed.profiles import load_profile, with_prefixes
+from slowwave.models.embed.profiles import load_profile
 from slowwave.models.embed.protocol import Embedder
 from slowwave.models.embed.relevance import Vectors
 from slowwave.settings.groups import EmbeddingSettings
@@ -58,8 +58,8 @@ def open_onnx(settings: EmbeddingSettings) -> Embedder:
         raise ConfigError("embedding.folder needs onnxruntime: `pip install 'slowwave[onnx]'`.")
     folder = settings.folder.expanduser().resolve()
     model = _model(folder, _files(folder))
-    profile = with_prefixes(
-        load_profile(folder.name), query=settings.query_prefix, document=settings.document_prefix
+    profile = load_profile(
+        folder.name, query=settings.query_prefix, document=settings.document_prefix
     ).model_copy(update={"dims": model.dims, "max_tokens": model.max_tokens})
 
     def ask(texts: list[str]) -> Vectors:
@@ -100,7 +100,7 @@ class OnnxModel:
             raise _unusable(self.folder, "does not run", error) from error
 
     def _states(self, texts: Sequence[str]) -> tuple[Vectors, Vectors]:
-        """What the network makes of each text, or of each of its tokens, and the mask of tokens that are no padding."""
+        """The states of each text or of each of its tokens, and the mask of tokens that are no padding."""
         tokenizer, session = self._loaded
         entries = tokenizer.encode_batch(texts)
         ids, mask = (

@@ -27,23 +27,22 @@ class Profile(BaseModel):
     relevance_threshold: float = Field(ge=-1, le=1)
 
 
-def load_profile(model: str) -> Profile:
-    """The profile of a model: by its name, by its name without owner and tag, else the one for unknown models."""
+def load_profile(model: str, *, query: str | None = None, document: str | None = None) -> Profile:
+    """The profile of a model: by its name, by its name without owner and tag, else the one for unknown models.
+
+    Prefixes that are given replace its own, and its version names them then.
+    """
     name = plain_name(model)
     given = {key: value for key, value in _given(name).items() if key != "names"}
-    return Profile(**(given | {"model": name}))
-
-
-def with_prefixes(profile: Profile, *, query: str | None, document: str | None) -> Profile:
-    """The profile with other prefixes than its own, where they are given, and a version that names them."""
+    profile = Profile(**(given | {"model": name}))
     if query is None and document is None:
         return profile
-    query = profile.query_prefix if query is None else query
-    document = profile.document_prefix if document is None else document
-    digest = hashlib.sha256(json.dumps([query, document]).encode()).hexdigest()[:8]
-    return profile.model_copy(
-        update={"query_prefix": query, "document_prefix": document, "prefix_version": f"p{digest}"}
-    )
+    prefixes = {
+        "query_prefix": profile.query_prefix if query is None else query,
+        "document_prefix": profile.document_prefix if document is None else document,
+    }
+    digest = hashlib.sha256(json.dumps([*prefixes.values()]).encode()).hexdigest()[:8]
+    return profile.model_copy(update={**prefixes, "prefix_version": f"p{digest}"})
 
 
 def centred_profile(base: Profile) -> Profile:

@@ -44,11 +44,6 @@ class Relevance:
     noise_std: float
     kin: float | None = None
 
-    @property
-    def threshold(self) -> float:
-        """Cosine from which one memory, looked at by itself, counts as relevant to a question."""
-        return self.noise_mean + RELEVANT_STDS * self.noise_std
-
     def noise_best(self, n: int) -> float:
         """Cosine that the best of `n` unrelated memories stays below, for `CERTAINTY` of questions."""
         normal = NormalDist().inv_cdf(CERTAINTY ** (1 / max(n, 1)))

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from slowwave.errors import ConfigError, TransientError
 from slowwave.models.embed.batches import PROBE_TEXT, batch_embedder, matrix
-from slowwave.models.embed.profiles import load_profile, plain_name, with_prefixes
+from slowwave.models.embed.profiles import load_profile, plain_name
 from slowwave.models.embed.protocol import Embedder
 from slowwave.models.embed.relevance import Vectors
 from slowwave.models.servers import (
@@ -106,11 +106,7 @@ def _server_embedder(
         return matrix(rows, len(texts), profile.dims, f"the embedding server's {settings.model}")
 
     weakref.finalize(vectors_of, client.close)
-    profile = with_prefixes(
-        load_profile(settings.model),
-        query=settings.query_prefix,
-        document=settings.document_prefix,
-    )
+    profile = load_profile(settings.model, query=settings.query_prefix, document=settings.document_prefix)
     if not profile.dims:
         try:
             width = vectors_of([PROBE_TEXT]).shape[1]
