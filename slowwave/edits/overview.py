@@ -11,7 +11,6 @@ from slowwave.edits.resolve import disputes
 from slowwave.errors import NotFoundError
 from slowwave.home.paths import Home
 from slowwave.journal.segments import Journal
-from slowwave.lifecycle.fading import fading
 from slowwave.lifecycle.retention import days_since, effective_confidence
 from slowwave.recall.reader import Reader
 from slowwave.recall.results import CELL, cell_of, use_of
@@ -19,8 +18,8 @@ from slowwave.schemas.moments import DAY_UNKNOWN, are_unknown
 from slowwave.schemas.requests import WeakRequest
 from slowwave.schemas.results import Cell, Night, Stats, Status, columns_of
 from slowwave.schemas.tables import TABLES, VECTOR_TEXT
-from slowwave.store import EMBEDDER_OF, Expr, Store, col, lit, open_store, owned_by
-from slowwave.store.forgetting import PREVIEW_DAYS, forgetting_of
+from slowwave.store import EMBEDDER_OF, Expr, Store, as_filter, col, lit, open_store, owned_by
+from slowwave.store.forgetting import PREVIEW_DAYS, fading_of, forgetting_of
 
 AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
 TOPICS = 10
@@ -50,13 +49,13 @@ def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Cell]:
     store = reader.current()
     if store is None:
         return []
-    columns = [*CELL, "decay_rate"]
-    cells = store.rows("cells", columns, owned_by(reader.settings.owner) & (col("status") == lit("active")))
-    cell_usage, settings = store.by_key("cell_usage", cells["cell_id"]), reader.settings
+    soon = fading_of(store, now=now, forget=reader.settings.forget, days=ahead)
+    cells = store.by_key("cells", soon["cell_id"], [*CELL, "decay_rate"])
     found = (
-        fading(cells, cell_usage, now=now, forget=settings.forget, days=ahead)
-        .join(cells, on="cell_id", how="inner", maintain_order="left")
-        .join(cell_usage, on="cell_id", how="inner", maintain_order="left")
+        soon.join(
+            cells.filter(as_filter(owned_by(reader.settings.owner))), on="cell_id", maintain_order="left"
+        )
+        .join(store.by_key("cell_usage", soon["cell_id"]), on="cell_id", maintain_order="left")
         .with_columns(effective_confidence=effective_confidence(now=now))
     )
     names = ("fades_at", "effective_confidence")

@@ -34,9 +34,11 @@ PREVIEW_DAYS = 30.0
 """Days that the preview of fading looks ahead: a month leaves time to use or confirm a memory."""
 
 
-def fading_of(store: StoreReader, *, now: datetime, forget: ForgetSettings) -> pl.DataFrame:
-    """Memories that will fade within `PREVIEW_DAYS`: `cell_id`, `fades_at`, soonest first."""
-    soon = min(now, now - timedelta(days=forget.unused_days - PREVIEW_DAYS))
+def fading_of(
+    store: StoreReader, *, now: datetime, forget: ForgetSettings, days: float = PREVIEW_DAYS
+) -> pl.DataFrame:
+    """Memories that will fade within so many days: `cell_id`, `fades_at`, soonest first."""
+    soon = min(now, now - timedelta(days=forget.unused_days - days))
     cells = long_unused(store, ["cell_id", "status", "confidence", "decay_rate", "protected"], since=soon)
     cell_usage = store.by_key("cell_usage", cells["cell_id"])
-    return fading(cells, cell_usage, now=now, forget=forget, days=PREVIEW_DAYS)
+    return fading(cells, cell_usage, now=now, forget=forget, days=days)
