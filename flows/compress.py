@@ -4,7 +4,7 @@ from prefect import flow
 
 from slowwave.schemas.report import StageReport
 from tasks.commit import commit
-from tasks.compress.compress import Told, ask_episodes, plan_episodes
+from tasks.compress.compress import ask_episodes, plan_episodes
 from tasks.compress.extract import extract_episodes
 from tasks.compress.pages import find_cells, find_turns
 from tasks.compress.sessions import find_due_sessions, find_sessions, plan_orphans, plan_waiting, split_due
@@ -31,11 +31,10 @@ def compress(home: str = "", dry_run: bool = False) -> StageReport:
         commit(run, plan_waiting(due))
         for batch in split_due(due):
             turns, cells = find_turns(run.reader, batch), find_cells(run.reader, batch)
-            told = (
-                Told(extract_episodes(run.reader, turns), {})
-                if run.model is None
-                else ask_episodes(run.model, batch, turns, cells, run.settings)
-            )
+            if run.model is None:
+                told = extract_episodes(run.reader, turns)
+            else:
+                told = ask_episodes(run.model, batch, turns, cells, run.settings)
             commit(run, plan_episodes(run.reader, batch, turns, cells, told))
             if run.model is not None and run.model.is_away:
                 break  # the others wait for the next run

@@ -80,9 +80,6 @@ def fading(
 RECENT_RATE_DAYS = 90.0
 """Days of the recent rate of wrong forgetting, beside that of all time: as many as `forget.unused_days`."""
 
-MOST_FALSE_RATE = 0.01
-"""Share of archived memories that came back above which a night warns: one of a hundred was missed."""
-
 
 def false_forgetting(cell_usage: pl.DataFrame, *, now: datetime) -> Forgetting:
     """Count archived memories and those that came back, over all time and within the last `RECENT_RATE_DAYS`.

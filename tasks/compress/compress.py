@@ -1,6 +1,7 @@
 """Episodes as the model writes them, and the events that they become."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 from pandera.typing.polars import DataFrame
@@ -19,7 +20,7 @@ from slowwave.settings.tree import Settings
 from tasks.ask import Model
 from tasks.compress.extract import EPISODE_WORDS, SUMMARY_WORDS
 from tasks.compress.pages import EpisodeCells, EpisodeTurns, page_cells, page_turns
-from tasks.compress.rows import EpisodeTexts, episode_rows
+from tasks.compress.rows import EpisodeTexts, Told, episode_rows
 from tasks.compress.sessions import DueSessions
 from tasks.step import Readable, step
 from tasks.tries import failed_rows
@@ -44,13 +45,6 @@ LEAST_WORDS = 40
 
 CELL = ["episode_id", "cell_type", "date", "content", "replaced_by", "replaced_date"]
 TURN = ["episode_id", "number", "speaker", "role", "date", "text"]
-
-
-class Told(NamedTuple):
-    """Episodes as they were written, and what the model said of each conversation that it was asked about."""
-
-    texts: DataFrame[EpisodeTexts]
-    outcomes: dict[str, Outcome]
 
 
 @step
@@ -127,7 +121,7 @@ def plan_episodes(
 # Inside
 
 
-def _failed(reader: Readable, due: pl.DataFrame, outcomes: dict[str, Outcome]) -> pl.DataFrame:
+def _failed(reader: Readable, due: pl.DataFrame, outcomes: Mapping[str, Outcome]) -> pl.DataFrame:
     """Conversations with one try more; one that grew since its last failure begins anew."""
     tries = pl.when(pl.col("told_count") == pl.col("turn_count")).then("attempts").fill_null(0)
     asked = due.filter(pl.col("cell_id").is_in([*outcomes]))

@@ -9,7 +9,7 @@ from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.trust.origins import in_own_words
 from tasks.ask import author_columns
 from tasks.compress.pages import EpisodeTurns
-from tasks.compress.rows import EpisodeTexts
+from tasks.compress.rows import EpisodeTexts, Told
 from tasks.compress.short_forms import first_clause, short_forms
 from tasks.extractive import is_telling, with_centrality
 from tasks.step import Readable, step
@@ -25,7 +25,7 @@ COMPRESSED_WORDS = 15
 
 
 @step
-def extract_episodes(reader: Readable, turns: DataFrame[EpisodeTurns]) -> DataFrame[EpisodeTexts]:
+def extract_episodes(reader: Readable, turns: DataFrame[EpisodeTurns]) -> Told:
     """Episodes of the conversations with anything to show: own words of the speakers, as far as they are current."""
     own = in_own_words(_current(reader, turns.filter("is_shown")))
     written = extractive_episodes(own, max_words=EPISODE_WORDS, summary_words=SUMMARY_WORDS)
@@ -37,7 +37,8 @@ def extract_episodes(reader: Readable, turns: DataFrame[EpisodeTurns]) -> DataFr
         cell_ids=pl.lit([], dtype=pl.List(pl.String)),
     )
     forms = short_forms(texts)
-    return EpisodeTexts.of(texts.drop("compressed", "index_label").join(forms, on="cell_id"))
+    whole = texts.drop("compressed", "index_label").join(forms, on="cell_id")
+    return Told(EpisodeTexts.of(whole), {})
 
 
 def extractive_episodes(turns: pl.DataFrame, *, max_words: int, summary_words: int) -> pl.DataFrame:

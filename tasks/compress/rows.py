@@ -1,8 +1,13 @@
 """The texts of an episode, whoever wrote them, and the row that they become with what the episode rests on."""
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import polars as pl
+from pandera.typing.polars import DataFrame
 
 from slowwave.language.artifacts import artifacts_in
+from slowwave.models.requests import Outcome
 from slowwave.schemas.identity import content_hashes
 from slowwave.schemas.table_parts import Made, nullable, strings
 from slowwave.schemas.tables import OWNER, frame_schema
@@ -23,6 +28,13 @@ class EpisodeTexts(Frame, Made):
     compressed: str = nullable()
     index_label: str = nullable()
     cell_ids: pl.List = strings()
+
+
+class Told(NamedTuple):
+    """Episodes as they were written, and what the model said of each conversation that it was asked about."""
+
+    texts: DataFrame[EpisodeTexts]
+    outcomes: Mapping[str, Outcome]
 
 
 def episode_rows(

@@ -1,10 +1,16 @@
 """Contradictions: which are opened, and how they end once a side no longer stands."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from slowwave.lifecycle.pairs import oriented
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER
+
+GONE: Mapping[str, Any] = {"status": "superseded", "superseded_by": None, "valid_until": "gone"}
+"""A memory that is not there any more: nothing took its place."""
 
 
 def contradiction_rows(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -38,39 +44,29 @@ def ended(found: pl.DataFrame, cells: pl.DataFrame, ends: dict[str, str]) -> pl.
     Returns the columns of `found` with `resolution`, `closing` (the reason), `is_merged`, and the ends of both chains
     as `cell_id` and `target_id` (null where there is none).
     """
-    is_gone = pl.col("status") == "superseded"
-    facts = cells.select(
-        *("cell_id", "superseded_by"), is_gone=is_gone, is_same=~is_gone | pl.col("valid_until").is_null()
-    )
-    sides = found
-    for side in ("a", "b"):
-        mine = facts.select(pl.all().name.suffix(f"_{side}")).rename({f"cell_id_{side}": f"cell_{side}"})
-        sides = sides.join(mine, on=f"cell_{side}", how="left", maintain_order="left")
-    a_lost = pl.col("superseded_by_a").eq_missing(pl.col("cell_b"))
-    b_lost = pl.col("superseded_by_b").eq_missing(pl.col("cell_a"))
-    end_a, end_b = (
-        pl.col(side).replace_strict(ends, default=None, return_dtype=pl.String)
-        for side in ("cell_a", "cell_b")
-    )
-    return (
-        sides.filter(pl.any_horizontal(pl.col("is_gone_a", "is_gone_b").fill_null(value=True)))
-        .with_columns(is_merged=(pl.col("is_same_a") & pl.col("is_same_b")).fill_null(value=False))
-        .select(
-            *found.columns,
-            "is_merged",
-            cell_id=end_b,
-            target_id=end_a,
-            resolution=pl.when((a_lost | b_lost) & pl.col("is_merged"))
-            .then(pl.lit("merged"))
-            .when(a_lost)
-            .then(pl.lit("b_wins"))
-            .when(b_lost)
-            .then(pl.lit("a_wins")),
-            closing=pl.when(a_lost | b_lost)
-            .then(pl.lit("one of the two memories took the place of the other"))
-            .when("is_merged")
-            .then(pl.lit("one of the two memories lives on in another that says the same"))
-            .otherwise(pl.lit("one of the two memories was superseded by a third or is gone")),
-        )
-        .sort("contradiction_id")
-    )
+    facts = {row["cell_id"]: row for row in cells.iter_rows(named=True)}
+    rows = [
+        {
+            **row,
+            **_end(row["cell_a"], row["cell_b"], facts),
+            "cell_id": ends.get(row["cell_b"]),
+            "target_id": ends.get(row["cell_a"]),
+        }
+        for row in found.sort("contradiction_id").iter_rows(named=True)
+        if any(facts.get(row[side], GONE)["status"] == "superseded" for side in ("cell_a", "cell_b"))
+    ]
+    texts = dict.fromkeys(["resolution", "closing", "cell_id", "target_id"], pl.String)
+    return pl.DataFrame(rows, schema={**found.schema, **texts, "is_merged": pl.Boolean})
+
+
+def _end(one: str, other: str, facts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The end of a contradiction of which one side, or both, no longer stands."""
+    a, b = facts.get(one, GONE), facts.get(other, GONE)
+    # a value that never ended lives on in another memory
+    is_merged = all(side["status"] != "superseded" or side["valid_until"] is None for side in (a, b))
+    if other == a["superseded_by"] or one == b["superseded_by"]:
+        winner = "b_wins" if other == a["superseded_by"] else "a_wins"
+        why = "one of the two memories took the place of the other"
+        return {"is_merged": is_merged, "resolution": "merged" if is_merged else winner, "closing": why}
+    why = "lives on in another that says the same" if is_merged else "was superseded by a third or is gone"
+    return {"is_merged": is_merged, "resolution": None, "closing": f"one of the two memories {why}"}

@@ -97,7 +97,7 @@ def _repetition(verdict: str, new: Facts, old: Facts) -> tuple[str, str | None]:
 
 
 def _vetoes(said: Facts, new: Facts, old: Facts) -> Iterator[tuple[bool, str]]:
-    """What keeps a memory from being retired, the first reason first."""
+    """Yields the reasons why a memory may not be retired, each with whether it holds."""
     if said["verdict"] in CHANGING:
         is_one = _is_shared(said, new, old) or _copies_values(said, new, old) or _restates_value(new, old)
         yield not is_one, "the two memories do not share the named subject and attribute"
@@ -205,7 +205,7 @@ def _copies_values(said: Facts, new: Facts, old: Facts) -> bool:
 
 
 def _fits(name: str, said: Facts, new: Facts, old: Facts) -> bool:
-    """What the judgement names is what both memories carry; the text of one that carries no subject names it."""
+    """Both memories carry what the judgement names; of one that carries no subject the text names it."""
     asked = said[f"{name}_words"]
     free = [
         side for side in (new, old) if side[name] is None or (side["is_task"] and side[name] == TASK_PROPERTY)

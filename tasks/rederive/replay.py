@@ -241,7 +241,7 @@ def _pairs(found: pl.DataFrame) -> list[tuple[str, str]]:
 
 
 def _carried(living: Store, derived: Store, found: pl.DataFrame) -> list[CarriedEdit]:
-    """What became of each statement, of each edit that is current, and of each deletion."""
+    """The outcome of each statement, of each edit that is current, and of each deletion."""
     stated = living.rows("cells", ["cell_id", "content"], col("prompt_version").isin(STATED)).sort("cell_id")
     dead = derived.rows("tombstones", ["cell_id", "content"]).drop_nulls("content").sort("cell_id")
     why = pl.col("payload").str.json_path_match("$.reason").fill_null("")
