@@ -1,4 +1,4 @@
-"""What a question asks of a table, on disk and in memory alike: the best rows, those of a condition, or the first."""
+"""Queries of one table, answered alike on disk and in memory: the best rows, those of a condition, or the first."""
 
 from dataclasses import dataclass
 from typing import Any

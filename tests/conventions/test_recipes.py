@@ -96,11 +96,10 @@ class _Letters(Embedder):
 '''
 
 EPISODES = '''@click.command()
-@home_option
-@json_option
-def episodes(*, home: str | None, as_json: bool) -> None:
+@asking
+def episodes() -> Question:
     """List conversations that were summarized, newest first."""
-    show(home, Question("/v1/episodes", query={"limit": 50}), as_json=as_json)
+    return Question("/v1/episodes", query={"limit": 50})
 
 
 '''
