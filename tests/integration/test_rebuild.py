@@ -224,7 +224,7 @@ def test_a_dry_rebuild_changes_neither_journal_nor_store(home):
 def test_a_dry_rebuild_says_what_the_store_holds_beyond_the_journal(home):
     with open_workspace(home) as workspace:
         cell = workspace.store.rows("cells").sort("cell_id").head(1)
-        workspace.store._table("cells").delete(on_disk(col("cell_id") == lit(cell["cell_id"][0])))
+        workspace.store.stored.table("cells").delete(on_disk(col("cell_id") == lit(cell["cell_id"][0])))
     before = state(home)
     report = rebuild.fn(home=home, dry_run=True)
     told = [note for note in report.notes if note.startswith("cells: ")]

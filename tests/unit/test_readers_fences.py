@@ -28,11 +28,6 @@ def test_several_fences_are_counted_and_what_lies_between_stays():
     assert strip_injected(f"{fence}a{fence}b") == ("a\nb", 2)
 
 
-def test_what_is_left_never_forms_a_new_fence():
-    text, _ = strip_injected(f"<slowwave{FENCE_OPEN}x{FENCE_CLOSE}-memory>kept")
-    assert strip_injected(text) == (text, 0)
-
-
 @pytest.mark.parametrize(
     ("text", "kept"),
     [

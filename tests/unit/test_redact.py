@@ -13,7 +13,6 @@ from slowwave.ingest.redact import redact, redact_reply
 from slowwave.ingest.redact.checks import SEED_WORDS
 from slowwave.ingest.redact.known import MOST_VALUES, Known
 from slowwave.ingest.redact.labels import MOST_A_LINE
-from slowwave.ingest.redact.spans import find
 from slowwave.ingest.redact.table import ROWS, Row
 from tests.examples import at_most
 
@@ -339,19 +338,6 @@ def test_doing_it_again_changes_no_made_secret():
     for case in (*cases(SEED), *carried(SEED), *look_alikes(SEED)):
         once = redact(case.text)[0]
         assert redact(once) == (once, {}), case.kind
-
-
-def test_what_find_gives_is_what_redact_takes():
-    text = f"the password is {WORD} and AWS_SECRET_ACCESS_KEY=" + RANDOM[:40]
-    spans = find(text)
-    assert [(text[span.start : span.end], span.kind) for span in spans] == [
-        (WORD, "password"),
-        (RANDOM[:40], "aws"),
-    ]
-    assert redact(text) == (
-        "the password is [redacted:password] and AWS_SECRET_ACCESS_KEY=[redacted:aws]",
-        {"password": 1, "aws": 1},
-    )
 
 
 def test_the_answer_to_the_message_before_is_taken():

@@ -127,11 +127,11 @@ def is_mundane(value: str) -> bool:
 
 def is_chosen(value: str) -> bool:
     """Return whether a person or a program may have made it as a password: letters with digits or signs, a phrase."""
-    if not 6 <= len(value) <= _LONGEST_CHOSEN or not is_given(value):
-        return is_random(value)
-    letters, digits, signs = _kinds(value)
     if is_random(value):
         return True
+    if not 6 <= len(value) <= _LONGEST_CHOSEN or not is_given(value):
+        return False
+    letters, digits, signs = _kinds(value)
     return letters and (digits or signs) and not is_mundane(value.rstrip("?!.,;:)"))
 
 
