@@ -9,6 +9,7 @@ Nothing here reads a clock: `now` is an argument.
 
 import calendar
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ class TimeRange:
     text: str
 
 
-Words = dict[str, str]
+Words = defaultdict[str, str]
 """The named groups of a match, in lower case, one blank between words; "" for one that is not there."""
 
 _Found = tuple[Span | None, Kind, Leads]
@@ -266,8 +267,6 @@ _FORMS: tuple[tuple[str, Callable[[Words, datetime], _Found]], ...] = (
     (rf"the\s+(?:last|past)\s+(?P<unit>hour|day|week|month|year){_NOT_OF}", _rolling),
 )  # fmt: skip
 _READERS = tuple((pattern(form + r"(?!\w)", re.I | re.A), read) for form, read in _FORMS)
-_NAMES = ("year", "year_word", "month", "day", "first", "last", "nth", "of", "the", "which", "season", "unit",
-          "weekday", "week", "count")  # fmt: skip
 _GOES_ON = re.compile(r"[-_]\w")
 _GOES_ON_AFTER_DIGIT = re.compile(r"[-_./:]\w")
 
@@ -283,10 +282,8 @@ def read_period(text: str, position: int, *, now: datetime, lead: str | None = N
         match = form.match(text, position)
         if match is None or (best and match.end() < best.until) or _goes_on(text, match.end()):
             continue
-        given = match.groupdict()
-        span, kind, leads = read(
-            {name: " ".join((given.get(name) or "").lower().split()) for name in _NAMES}, now
-        )
+        said = {name: " ".join((given or "").lower().split()) for name, given in match.groupdict().items()}
+        span, kind, leads = read(defaultdict(str, said), now)
         if span is not None and span[0] < span[1] and (lead is None or leads is None or lead in leads):
             best = Period(*span, match.end(), kind)
     return best
