@@ -61,7 +61,7 @@ class Reader:
                 self.damage = self.damage or loss_note(len(lost_segments(self.home.journal, self.store)))
                 if not is_written_elsewhere(self.home):
                     self.waiting = waiting_segments(self.home.journal, self.store)
-                self.store.keep_in_memory(self.home.journal, most_rows=self.settings.search.memory_rows)
+            self.store.keep_in_memory(self.home.journal, most_rows=self.settings.search.memory_rows)
 
     @property
     def settings(self) -> Settings:

@@ -118,10 +118,9 @@ class Index:
         self._most_rows, self._exact_rows = most_rows, exact_rows
         self.tables = Tables(stored, {})
         """What questions read; it is replaced whole, so that they see all tables at one moment."""
-        applied = stored.applied_segments()
         self._known = {*journal.segment_ids()}
         """Segments that were seen."""
-        self._since = sorted(self._known - applied)
+        self._since = sorted(self._known - self._applied())
         """Of these the segments that LanceDB may not have held when a base was read."""
         self._is_over = False
         """Whether a derivation took the place of the memory: another generation comes."""
@@ -184,6 +183,13 @@ class Index:
             self.tables = tables
 
     # -- inside
+
+    def _applied(self) -> set[str]:
+        """The segments that LanceDB holds: all that were seen where the table of them is damaged, which others tell."""
+        try:
+            return self._stored.applied_segments()
+        except SlowwaveError:
+            return self._known
 
     def _new_segments(self) -> list[str]:
         newest = max(self._known, default="")
@@ -265,7 +271,7 @@ class Index:
             return
         if table == "passages":
             self.read(["turns"])  # passages of new turns are made from the turns around them
-        applied = self._stored.applied_segments()  # before the rows: they hold that at least
+        applied = self._applied()  # before the rows: they hold that at least
         before = self.tables.held.get(table)
         base, none = self._base(table, before.base if before is not None else None)
         with self._lock:
