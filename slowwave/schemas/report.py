@@ -145,6 +145,10 @@ def spent(ledger: Ledger) -> str:
     )
 
 
+MOST_FALSE_RATE = 0.01
+"""Share of archived memories that came back above which forgetting was wrong too often: one of a hundred was missed."""
+
+
 def forgetting_line(counted: Forgetting) -> str:
     """One sentence on how often forgetting was wrong."""
     if counted.rate is None:
@@ -154,11 +158,14 @@ def forgetting_line(counted: Forgetting) -> str:
         f"{counted.revived_count} came back ({counted.rate:.1%})"
     )
     if counted.recent_rate is None:
-        return f"{told}; none was archived in the last {counted.recent_days:g} days"
-    return (
-        f"{told}; in the last {counted.recent_days:g} days {counted.recent_revived_count} "
-        f"of {counted.recent_archived_count} ({counted.recent_rate:.1%})"
-    )
+        told += f"; none was archived in the last {counted.recent_days:g} days"
+    else:
+        told += (
+            f"; in the last {counted.recent_days:g} days {counted.recent_revived_count} "
+            f"of {counted.recent_archived_count} ({counted.recent_rate:.1%})"
+        )
+    hint = f"; above {MOST_FALSE_RATE:.1%}, raise forget.unused_days or lower the rates of decay"
+    return told + hint * (counted.rate > MOST_FALSE_RATE)
 
 
 def headline(report: StageReport) -> str:

@@ -491,7 +491,7 @@ def test_a_life_with_steps_that_the_journal_lost_says_so(home, wanted):
     journal.path_of(journal.segment_ids()[-1]).unlink()
     with Memory(home) as memory:
         told = memory.explain(wanted["cells"]["cell_id"][0])
-    assert any("1 segments of the journal are lost" in note for note in told.notes)
+    assert any("1 segments of the journal are lost" in note for note in told.life.notes)
 
 
 def test_a_segment_that_is_there_twice_is_folded_once(home, wanted, answers):

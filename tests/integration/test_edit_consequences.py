@@ -227,7 +227,7 @@ def test_the_telling_of_the_conversation_before_goes_with_what_replaced_a_memory
 
 def test_a_merged_text_that_was_taken_back_has_no_place_any_more(memory, folder):
     two_ports(folder)
-    merged = memory.resolve("d11111", "merged", text="Staging listens on two ports.").winner_id
+    merged = memory.resolve("d11111", "merged", text="Staging listens on two ports.").cell_id
     memory.unresolve("d11111")
     assert standing(folder)[str(merged)] == ("superseded", None, None, None)
     with pytest.raises(InputError, match="nothing took its place"):
@@ -301,7 +301,7 @@ def test_a_secret_in_a_note_is_never_stored(memory, folder):
     memory.forget(two.cell_id, note=note)
     assert not files_with(folder, [key])
     assert "[redacted:" in str(memory.explain(two.cell_id).life.events[-1].told)
-    with pytest.raises(InputError, match="note has 5000 characters"):
+    with pytest.raises(InputError, match="note is not possible: give at most 4000 characters"):
         memory.confirm("aaaaaa1", note="x" * 5000)
 
 

@@ -154,7 +154,7 @@ def test_a_confirmed_memory_never_fades_and_comes_back_from_the_archive(memory, 
         workspace.commit(events("cell_usage.folded", {**faded, **counts}), now=NOW)
     forget_stage.fn(home=str(folder))
     assert store_of(folder).by_key("cells", ["aaaaaa1"])["status"].to_list() == ["active"]
-    assert memory.stats(now=NOW).forgetting.rate == 1.0
+    assert memory.stats(now=NOW).forgetting.recent_rate == 1.0
     assert_rebuilds(folder)
 
 

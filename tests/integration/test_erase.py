@@ -367,7 +367,7 @@ def test_no_digest_of_what_is_kept_out_proves_a_guess_without_the_secret_of_the_
         memory.remember(PLAIN, origin="agent", now=NOW)
     again = memory.remember(PLAIN, now=NOW)
     assert again.cell_id != said.cell_id
-    assert again.notes == ("this had been deleted, and is remembered again",)
+    assert again.notes == ["this had been deleted, and is remembered again"]
     assert memory.erase(again.cell_id).is_proven
     with pytest.raises(InputError, match="deleted"):
         memory.remember(PLAIN, origin="agent", now=NOW)

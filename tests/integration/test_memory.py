@@ -74,7 +74,7 @@ def test_what_is_remembered_is_found_at_once_by_words_and_by_vector(memory, fold
         now=NOW,
     )
     assert said.is_searchable
-    assert said.notes == ()
+    assert said.notes == []
     found = memory.search("how hot is the glaze kiln?", detail_level="evidence", now=NOW)
     (cell,) = found.cells
     assert (cell.cell_id, cell.cell_type, cell.value, cell.origin) == (
@@ -167,7 +167,7 @@ def test_a_process_that_stays_finds_a_statement_before_it_is_in_the_store(memory
     memory.warm(is_served=True)
     with rewriting(open_home(folder)):  # a run at work
         said = memory.remember("Invoices are due on Friday.", entities=["invoices"], now=NOW)
-        assert (said.is_searchable, said.notes) == (True, ())
+        assert (said.is_searchable, said.notes) == (True, [])
         assert (
             memory.remember("Invoices are due on Friday.", now=NOW).notes[0].startswith("this was remembered")
         )
@@ -260,7 +260,7 @@ def test_no_secret_and_no_recalled_memory_is_written(memory, folder):
         value=f"password={secret}",
         now=NOW,
     )
-    assert said.notes == ("2 password redacted",)
+    assert said.notes == ["2 password redacted"]
     written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert secret.encode() not in written
     assert b"old news" not in written
