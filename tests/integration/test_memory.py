@@ -128,7 +128,7 @@ def test_while_another_process_writes_it_is_found_at_once_and_the_next_writer_ta
     known = memory.remember("The kiln is blue.", now=NOW)
     with another_writer(folder):
         waits = memory.remember("Invoices are due on Friday.", now=NOW)
-        assert (waits.is_searchable, waits.notes) == (True, ())
+        assert (waits.is_searchable, waits.notes) == (True, [])
         assert memory.remember("Invoices are due on Friday.", now=NOW + DAY / 9).cell_id == waits.cell_id
         found = [cell.cell_id for cell in memory.search("kiln invoices", now=NOW).cells]
         assert sorted(found) == sorted([known.cell_id, waits.cell_id])
