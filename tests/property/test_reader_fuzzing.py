@@ -107,7 +107,8 @@ def read_transcript(folder: Path, seed: int) -> bool:
     content = transcript(seed)
     reading = read_file(folder / "a.jsonl", content)
     if reading is not None and reading.kind in ("chat", "claude_code", "codex"):
-        assert reading.counts.entry_count == content.count(b"\n") + (not content.endswith(b"\n"))
+        is_cut = bool(content) and not content.endswith(b"\n")
+        assert reading.counts.entry_count == content.count(b"\n") + is_cut
     return reading is not None
 
 
