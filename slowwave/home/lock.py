@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -163,8 +163,9 @@ def _release(key: Path) -> None:
         held = _HELD[key]
         held.depth -= 1
         if held.depth == 0:
-            key.unlink(missing_ok=True)
             del _HELD[key]
+            with suppress(OSError):  # the note says who it was: the lock alone keeps others out
+                key.unlink(missing_ok=True)
             held.lock.release()
 
 

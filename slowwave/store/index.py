@@ -120,6 +120,7 @@ class Index:
         """What questions read; it is replaced whole, so that they see all tables at one moment."""
         self._known = {*journal.segment_ids()}
         """Segments that were seen."""
+        self._since: list[str] = []
         self._since = sorted(self._known - self._applied())
         """Of these the segments that LanceDB may not have held when a base was read."""
         self._is_over = False
@@ -128,6 +129,8 @@ class Index:
         self._versions: dict[str, int] = {}
         """The version of a table in which vectors were last looked for."""
         self._lock = threading.RLock()
+        self._behind = set[str]()
+        """Tables that lack what was committed, until they are read anew: one may rest, or be at its reading."""
         self._wanted: list[str] = []
         self._rests: dict[str, float] = {}
         self._thread: threading.Thread | None = None
@@ -142,14 +145,21 @@ class Index:
         with self._lock:
             if self._is_over:
                 return
-            with suppress(SlowwaveError, OSError):  # what a damaged journal lacks is told where it is needed
-                self._add_segments(self._new_segments())
+            new = self._new_segments()
+            try:
+                self._add_segments(new)
+            except (SlowwaveError, OSError):  # one cannot be read, which is told where it is needed: the others can
+                for one in new:
+                    with suppress(SlowwaveError, OSError):
+                        self._add_segments([one])
             for table in {*VECTOR_TEXT} & {*self.tables.held}:
                 with suppress(SlowwaveError):
                     self._take_vectors(table)
             for table, held in self.tables.held.items():
                 if max(held.tail.height, int(held.is_hidden.sum())) > FEW_ROWS:
-                    self._read_beside(table)
+                    self._behind.add(table)
+            for table in sorted(self._behind):
+                self._read_beside(table)
 
     def table(self, name: str) -> IndexedTable | None:
         """A table in memory; None where questions go to the disk."""
@@ -169,27 +179,25 @@ class Index:
 
     def embed_new(self, embed: Embed, *, most: int) -> None:
         """Give rows that have no vector yet one at once, where they are at most so many."""
-        with self._lock:
-            tables = Tables(self._stored, self.tables.held)
-            for table in {*VECTOR_TEXT} & {*tables.held}:
-                lacking = tables.held[table].without_vector(self._stored.meta.embedder_id)
-                if 0 < len(lacking) <= most:
-                    rows = tables.by_key(table, lacking, [KEYS[table], *VECTOR_TEXT[table]])
-                    text = pl.concat_str(VECTOR_TEXT[table], separator="\n", ignore_nulls=True)
-                    made = embed(rows.select(text).to_series().to_list())
-                    kind = pl.Array(pl.Float32, self._stored.meta.dims)
-                    found = rows.with_columns(vector=pl.Series(made, dtype=kind)).drop_nulls("vector")
-                    tables.put_vectors(table, found)
-            self.tables = tables
+        tables = self.tables
+        for table in {*VECTOR_TEXT} & {*tables.held}:
+            lacking = tables.held[table].without_vector(self._stored.meta.embedder_id)
+            if 0 < len(lacking) <= most:
+                rows = tables.by_key(table, lacking, [KEYS[table], *VECTOR_TEXT[table]])
+                text = pl.concat_str(VECTOR_TEXT[table], separator="\n", ignore_nulls=True)
+                made = embed(rows.select(text).to_series().to_list())  # questions go on meanwhile
+                kind = pl.Array(pl.Float32, self._stored.meta.dims)
+                found = rows.with_columns(vector=pl.Series(made, dtype=kind)).drop_nulls("vector")
+                self._put_vectors(table, found)
 
     # -- inside
 
     def _applied(self) -> set[str]:
-        """The segments that LanceDB holds: all that were seen where the table of them is damaged, which others tell."""
+        """The segments that LanceDB holds; where the table of them is damaged, which others tell, the first ones."""
         try:
             return self._stored.applied_segments()
         except SlowwaveError:
-            return self._known
+            return self._known - {*self._since}
 
     def _new_segments(self) -> list[str]:
         newest = max(self._known, default="")
@@ -203,22 +211,24 @@ class Index:
         """Lay new segments over what is held, or read it anew where they are large."""
         if not segment_ids:
             return
-        size = self._bytes_of(segment_ids)
-        if size <= FEW_BYTES:
+        # one that comes to be seen late has its place before what is laid already
+        is_whole = self._bytes_of(segment_ids) > FEW_BYTES or min(segment_ids) < max(self._known, default="")
+        if not is_whole:
             tables = Tables(self._stored, self.tables.held)
             tables.lay(self._folded(segment_ids), tables.held)
             self.tables = tables
         self._known |= {*segment_ids}
         self._since += segment_ids
-        if size > FEW_BYTES:
-            for table in self.tables.held:
-                self._read_beside(table)
+        if is_whole:
+            self._behind |= {*self.tables.held}
 
     def _bytes_of(self, segment_ids: Sequence[str]) -> int:
-        return sum(self._journal.path_of(one).stat().st_size for one in segment_ids)
+        paths = map(self._journal.path_of, segment_ids)
+        return sum(path.stat().st_size for path in paths if path.exists())
 
     def _folded(self, segment_ids: Sequence[str]) -> dict[str, TableChange]:
-        events = self._journal.read(segment_ids).events
+        there = [one for one in sorted(segment_ids) if self._journal.path_of(one).exists()]
+        events = self._journal.read(there).events
         self._is_over = bool((events["kind"] == SWITCHED).any())
         return {} if self._is_over else collapse(fold(events))
 
@@ -228,35 +238,52 @@ class Index:
         lacking = self.tables.held[table].without_vector(ours) if ours else []
         if not lacking or (version := self._stored.version_of(table)) == self._versions.get(table):
             return
-        self._versions[table] = version
         if len(lacking) > KEYS_A_READ:
-            self._read_beside(table)
+            self._behind.add(table)
+            self._versions[table] = version
             return
         where = col(key).isin(lacking) & (col(mark) == lit(ours))
         found = self._stored.rows_on_disk(table, [key, *VECTOR_TEXT[table], "vector"], where)
-        tables = Tables(self._stored, self.tables.held)
-        tables.put_vectors(table, found.drop_nulls("vector"))
-        self.tables = tables
+        self._put_vectors(table, found.drop_nulls("vector"))
+        self._versions[table] = version
+
+    def _put_vectors(self, table: str, found: pl.DataFrame) -> None:
+        with self._lock:
+            tables = Tables(self._stored, self.tables.held)
+            if table in tables.held:
+                tables.put_vectors(table, found)
+            self.tables = tables
 
     def _read_beside(self, table: str) -> None:
-        """Let a thread read a table, anew where it is held."""
+        """Let a thread read a table, anew where it is held; one that rests, or is being read, is tried again later."""
         with self._lock:
-            if table in self._wanted or time.monotonic() < self._rests.get(table, 0.0):
-                return
-            self._wanted.append(table)
-            if self._thread is None or not self._thread.is_alive():
+            self._behind.add(table)
+            if table not in self._wanted and time.monotonic() >= self._rests.get(table, 0.0):
+                self._wanted.append(table)
+            if self._wanted and (self._thread is None or not self._thread.is_alive()):
                 self._thread = threading.Thread(target=self._read_wanted, name="read-tables", daemon=True)
                 self._thread.start()
 
     def _read_wanted(self) -> None:
-        while self._wanted:
-            table, begun = self._wanted[0], time.monotonic()
-            with suppress(SlowwaveError, OSError):  # the next question meets it again, and tells
-                self._read(table, is_beside=True)
-            ended = time.monotonic()
+        while True:
             with self._lock:
-                self._rests[table] = ended + REST_SHARE * (ended - begun)
-                self._wanted.remove(table)
+                if not self._wanted:
+                    self._thread = None  # the next one that is wanted needs another
+                    return
+                table, begun = self._wanted[0], time.monotonic()
+                self._behind.discard(table)
+            try:
+                self._read(table, is_beside=True)
+            except (
+                SlowwaveError,
+                OSError,
+            ):  # it is tried again after its rest; a question for its rows tells why
+                with self._lock:
+                    self._behind.add(table)
+            finally:
+                with self._lock:
+                    self._rests[table] = time.monotonic() + REST_SHARE * (time.monotonic() - begun)
+                    self._wanted.remove(table)
 
     def _read(self, table: str, *, is_beside: bool = False) -> None:
         """Read a table from LanceDB, lay over it what that may not hold yet, and let questions have it.

@@ -6,7 +6,7 @@ since. Neither ever changes: rows that are new make a new tail and hide the same
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -70,11 +70,18 @@ class Part:
         values = values.cast(pl.Float64).fill_null(float("-inf")) if values.null_count() else values
         return best(values.to_numpy(), wanted, k)
 
-    def values(self, column: str, places: Places) -> Mapping[int, Any] | Sequence[Any]:
-        """The values of a column by place, of some places at least."""
+    def take(self, places: Places, columns: Sequence[str]) -> list[Row]:
+        """Rows at these places, by column name."""
         if self.height > MOST_LISTED:
-            return dict(zip(places.tolist(), self.frame[column].gather(places).to_list(), strict=True))
-        return self._values(column)
+            return self.frame.select(list(dict.fromkeys(columns)))[places].rows(named=True)
+        wanted = places.tolist()
+        rows: list[Row] = [{} for _ in wanted]
+        # by column: a row at a time, `dict(zip(...))` takes twice as long for a thousand rows of twelve columns
+        for name in columns:
+            values = self._values(name)
+            for row, place in zip(rows, wanted, strict=True):
+                row[name] = values[place]
+        return rows
 
     def lacks_vector(self, embedder_id: str) -> Mask:
         """Return whether a row has a text and no vector of this embedder."""
@@ -256,14 +263,11 @@ class IndexedTable:
     def _take(self, places: Places, columns: Sequence[str]) -> list[Row]:
         """Rows at these places, by column name."""
         base, tail = self._parted(places)
-        wanted, height = places.tolist(), self.base.height
-        rows: list[Row] = [{} for _ in wanted]
-        # by column: a row at a time, `dict(zip(...))` takes twice as long for a thousand rows of twelve columns
-        for name in columns:
-            here, there = self.base.values(name, base), self.tail.values(name, tail)
-            for row, place in zip(rows, wanted, strict=True):
-                row[name] = here[place] if place < height else there[place - height]
-        return rows
+        here = self.base.take(base, columns)
+        if not tail.size:
+            return here
+        parts = iter(here), iter(self.tail.take(tail, columns))
+        return [next(parts[place >= self.base.height]) for place in places.tolist()]
 
     def _in_key_order(self, where: Expr | None) -> Places:
         """Places of the rows that a condition holds for, in the order of their keys."""

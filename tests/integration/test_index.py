@@ -1,5 +1,6 @@
 """Tables in memory: what anybody committed is found with the next question, as if the tables were read again."""
 
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -272,6 +273,46 @@ def test_much_that_no_writer_came_to_before_the_first_question_is_laid_beside_th
     reader = place.reader()
     assert list(contents(reader)) == ["a", "b"]
     until(lambda: list(contents(reader)) == ["a", "b", "c"])
+
+
+def test_much_that_came_while_a_table_rested_is_read_once_it_may_be(place: Place, monkeypatch):
+    reader = place.reader()
+    assert len(contents(reader)) == 2
+    monkeypatch.setattr(index, "FEW_BYTES", 1)
+    place.say(c="of another")
+    until(lambda: "c" in contents(reader))
+    assert reader._index is not None
+    reader._index._rests["cells"] = time.monotonic() + 0.5
+    place.say(d="ferry again")
+    assert "d" not in contents(reader)
+    until(lambda: "d" in contents(reader))
+
+
+def test_questions_are_answered_while_new_texts_are_embedded(place: Place):
+    reader = place.reader()
+    assert len(contents(reader)) == 2
+    place.say(c="of another")
+    asked = list[dict[str, str]]()
+
+    def embed(texts):
+        asking = threading.Thread(target=lambda: asked.append(contents(reader)))
+        asking.start()
+        asking.join(30)
+        return [[1.0] * DIMS for _ in texts]
+
+    reader.embed_new(embed)
+    assert asked
+    assert "c" in asked[0]
+
+
+def test_a_segment_that_cannot_be_read_keeps_no_other_out(place: Place):
+    reader = place.reader()
+    assert len(contents(reader)) == 2
+    segment = place.say(c="of another")
+    path = place.journal.path_of(segment)
+    path.write_text(path.read_text().replace('"format": 1', '"format": 99', 1))
+    place.say(d="ferry again")
+    assert "d" in contents(reader)
 
 
 def test_a_derivation_that_takes_the_place_of_the_memory_is_not_laid_over_it(place: Place):
