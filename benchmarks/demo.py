@@ -93,7 +93,7 @@ def run_demo(home: Path, *, samples: Path = SAMPLES, is_tour: bool = False) -> N
             if is_tour:
                 _show_what_it_made(memory)
             for question in QUESTIONS if is_tour else QUESTIONS[:1]:
-                show_blocks([Heading(f'slowwave search "{question}"')])
+                show_blocks([Heading(f'slowwave search "{question}" --limit {RESULTS}')])
                 show_result(memory.search(question, limit=RESULTS), as_json=False)
     _say_how_to_go_on(home)
 

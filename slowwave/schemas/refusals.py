@@ -123,7 +123,7 @@ _SAID = {
     "string_too_long": "give at most {max_length} characters",
     "too_short": "give at least {min_length}",
     "too_long": "{actual_length} are too many: give at most {max_length}",
-    "string_pattern_mismatch": "an id has letters, digits, _ or - alone: give one",
+    "string_pattern_mismatch": "an id is letters, digits, _ or -: give it whole, or 6 characters or more",
     "string_type": "give a text",
     "tuple_type": "give a list",
     "list_type": "give a list",
@@ -135,7 +135,7 @@ _SAID = {
 }
 """Errors of Pydantic's by their type, as a person says them."""
 
-_WITH_VALUE = ("literal_error", "less_than_equal", "greater_than_equal")
+_WITH_VALUE = ("literal_error", "less_than_equal", "greater_than_equal", "string_pattern_mismatch")
 """Types of errors whose value is short, and helps to see what is wrong."""
 
 

@@ -114,6 +114,11 @@ def load_settings(home: Path | str | None = None) -> Settings:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise ConfigError(
+                f"there is no setting {name!r}: remove it from {path} or from the environment (SLOWWAVE_...), "
+                "docs/settings.md lists all"
+            ) from error
         raise ConfigError(
             f"setting {name!r} is not usable: {first['msg']}. "
             f"Look at the environment (SLOWWAVE_...) and {path}."

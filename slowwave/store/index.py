@@ -148,7 +148,10 @@ class Index:
             new = self._new_segments()
             try:
                 self._add_segments(new)
-            except (SlowwaveError, OSError):  # one cannot be read, which is told where it is needed: the others can
+            except (
+                SlowwaveError,
+                OSError,
+            ):  # one cannot be read, which is told where it is needed: the others can
                 for one in new:
                     with suppress(SlowwaveError, OSError):
                         self._add_segments([one])

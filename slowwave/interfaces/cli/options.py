@@ -39,7 +39,13 @@ WHOSE = "Whose statement it is: user, reported (passed on by an assistant) or ag
 def home_option(command: Command) -> Command:
     """Add `--home`."""
     told = "Home folder (default: SLOWWAVE_HOME, else your own)."
-    return click.option("--home", metavar="FOLDER", help=told)(command)
+    return click.option("--home", metavar="FOLDER", help=told, callback=_named)(command)
+
+
+def _named(_: click.Context, option: click.Parameter, given: str | None) -> str | None:
+    if given == "":  # of a variable that is not set: the user's own home is not meant
+        raise click.BadParameter("the folder is empty: name one, or leave the option out", param=option)
+    return given
 
 
 def json_option(command: Command) -> Command:
