@@ -12,7 +12,7 @@ from slowwave.models.gateway import LLM
 from slowwave.models.requests import Outcome, Request
 from slowwave.progress import progress
 from slowwave.schemas.ledger import Ledger, LedgerLine
-from slowwave.schemas.report import AWAY, SPENT
+from slowwave.schemas.report import AWAY, SPENT, UNUSABLE
 
 A = TypeVar("A", bound=Answer)
 K = TypeVar("K", bound=Hashable)
@@ -102,7 +102,7 @@ class Model:
             run.note("the budget of this run is spent; what is left stays pending")
             run.reject(SPENT)
         elif isinstance(error, OutputError):
-            run.reject(f"unusable answer ({outcome.prompt_version})")
+            run.reject(f"{UNUSABLE} ({outcome.prompt_version})")
         elif isinstance(error, InputError):
             run.note(f"the language model cannot take a page: {error}")
             run.reject(f"unusable page ({outcome.prompt_version})")

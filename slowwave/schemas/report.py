@@ -13,7 +13,7 @@ UNREADABLE = "file that cannot be read"
 """The reason under which ingest counts files that no reader could read."""
 
 
-AWAY = "language model away"
+AWAY, UNUSABLE = "language model away", "unusable answer"
 """The reason under which a stage counts questions that were not answered; the following night asks them."""
 
 
@@ -180,7 +180,7 @@ def headline(report: StageReport) -> str:
 def night_headline(report: NightReport) -> str:
     """One line on the work of a night."""
     verb = "would make" if report.dry_run else "made"
-    outage = "; the language model did not answer" if _unanswered(report) else ""
+    outage = "; the language model did not answer" if _rejected(report, AWAY) else ""
     return f"night {report.night_id}: {verb} {several(report.change_count, 'change')} in {report.seconds:.1f} s{outage}"
 
 
@@ -189,9 +189,14 @@ def closings(report: NightReport) -> list[str]:
     if report.dry_run:
         return ["A dry run: nothing was changed, so there is nothing to tell but the numbers."]
     told = [] if report.story else [_without_story(report)]
-    if waiting := _unanswered(report):
+    if waiting := _rejected(report, AWAY):
         told.append(
             f"The language model did not answer {several(waiting, 'question')}: the next night asks again."
+        )
+    if unusable := _rejected(report, UNUSABLE):
+        told.append(
+            f"The language model gave {several(unusable, 'answer')} that could not be used: the next nights ask again, "
+            "and `slowwave quarantine list` shows what they gave up."
         )
     if report.forgetting.archived_count:
         line = forgetting_line(report.forgetting)
@@ -210,6 +215,7 @@ def _without_story(report: NightReport) -> str:
     return "A quiet night: nothing new came in and nothing changed."
 
 
-def _unanswered(report: NightReport) -> int:
-    """Questions that an outage of the language model left open."""
-    return sum(stage.rejected.get(AWAY, 0) for stage in report.stages)
+def _rejected(report: NightReport, why: str) -> int:
+    """Questions without an answer for a reason: an outage of the language model, or answers that it cannot mean."""
+    counts = (entry for stage in report.stages for entry in stage.rejected.items())
+    return sum(count for name, count in counts if name.startswith(why))

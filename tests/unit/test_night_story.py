@@ -4,7 +4,15 @@ import polars as pl
 import pytest
 
 from slowwave.journal.catalogue import CATALOGUE
-from slowwave.schemas.report import AWAY, NightReport, StageReport, StoryPart, closings, night_headline
+from slowwave.schemas.report import (
+    AWAY,
+    UNUSABLE,
+    NightReport,
+    StageReport,
+    StoryPart,
+    closings,
+    night_headline,
+)
 from tasks.nightly.story import KINDS, night_story
 from tests.rows import row, rows
 
@@ -52,6 +60,10 @@ def test_known_news_said_again_is_no_change_of_mind():
             "Took in 15 messages; no memory changed.",
         ),
         (StageReport(stage="extract", rejected={AWAY: 4}), "did not answer 4 questions"),
+        (
+            StageReport(stage="extract", rejected={f"{UNUSABLE} (extract_cells.v3)": 2}),
+            "gave 2 answers that could not be used",
+        ),
     ],
 )
 def test_a_night_without_a_story_says_what_came_in_and_what_failed(stage: StageReport, line: str):
