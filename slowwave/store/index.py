@@ -214,15 +214,15 @@ class Index:
         """Lay new segments over what is held, or read it anew where they are large."""
         if not segment_ids:
             return
-        # one that comes to be seen late has its place before what is laid already
-        is_whole = self._bytes_of(segment_ids) > FEW_BYTES or min(segment_ids) < max(self._known, default="")
-        if not is_whole:
+        is_much = self._bytes_of(segment_ids) > FEW_BYTES
+        is_late = min(segment_ids) < max(self._known, default="")  # its place is before what is laid already
+        if not is_much:
             tables = Tables(self._stored, self.tables.held)
             tables.lay(self._folded(segment_ids), tables.held)
             self.tables = tables
         self._known |= {*segment_ids}
         self._since += segment_ids
-        if is_whole:
+        if is_much or is_late:
             self._behind |= {*self.tables.held}
 
     def _bytes_of(self, segment_ids: Sequence[str]) -> int:
