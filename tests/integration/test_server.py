@@ -168,7 +168,11 @@ def test_what_is_no_json_is_refused(served: httpx.Client):
         ),
         ("/v1/consolidate", {"dry_run": "false"}, "body.dry_run: give true or false"),
         ("/v1/erase", {"text": "cellar", "dry_run": "true"}, "body.dry_run: give true or false"),
-        ("/v1/cells/x/confirm", {}, "path.cell_id: an id has letters, digits, _ or - alone: give one"),
+        (
+            "/v1/cells/x/confirm",
+            {},
+            "path.cell_id: an id is letters, digits, _ or -: give it whole, or 6 characters or more",
+        ),
         (
             "/v1/contradictions/c12345678/resolve",
             {"resolution": "merged"},
