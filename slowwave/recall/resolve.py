@@ -178,14 +178,20 @@ def _with_rivals(
 
 def _find_echoes(units: list[Unit]) -> None:
     """Mark units that mention a former value of another one and not its current value."""
+    having: dict[str, list[Unit]] = {}
+    for unit in units:
+        for term in value_terms(unit.row["content"]):
+            having.setdefault(term, []).append(unit)
     for unit in units:
         if unit.row["value"] is not None and unit.rival is None:
             for past in unit.history:
-                _mark_echoes(units, unit, past["value"] or "")
+                _mark_echoes(having, unit, past["value"] or "")
 
 
-def _mark_echoes(units: list[Unit], of: Unit, former: str) -> None:
+def _mark_echoes(having: Mapping[str, list[Unit]], of: Unit, former: str) -> None:
     """Mark what mentions a former value of a unit: in its topic, or with a word of its subject or attribute.
+
+    `having` has the units by the terms of their texts.
 
     Of a value with numbers these count, else all its words.
     """
@@ -195,7 +201,7 @@ def _mark_echoes(units: list[Unit], of: Unit, former: str) -> None:
     if not gone or (was | now) <= STATE_WORDS:
         return
     named = frozenset(term for term in gone if any(map(str.isdigit, term))) or gone
-    for other in units:
+    for other in min((having.get(term, []) for term in named), key=len):
         if other is of or not _is_free(other, gone):
             continue
         said = value_terms(other.row["content"])

@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 from polars.testing import assert_frame_equal
 
-from slowwave.errors import ConfigError, DamageError, NotFoundError, SlowwaveError
+from slowwave.errors import ConfigError, NotFoundError, SlowwaveError
 from slowwave.home.paths import open_home
 from slowwave.interfaces.cli.program import program
 from slowwave.journal.segments import Journal
