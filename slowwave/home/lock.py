@@ -22,7 +22,7 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from slowwave.errors import BusyError, ConfigError, TransientError
-from slowwave.home.paths import Home
+from slowwave.home.paths import Home, unwritable
 
 Work = Literal["run", "edit"]
 """Kind of work of a writer."""
@@ -150,10 +150,7 @@ def _take(home: Home, key: Path, work: Work) -> str:
             return _refusal(home, key)
         except OSError as error:
             lock.release()
-            where = f" ({Path(error.filename).name})" if error.filename else ""
-            raise ConfigError(
-                f"the home folder {home.root} cannot be written{where}: {error.strerror}"
-            ) from error
+            raise unwritable(home, error) from error
         _HELD[key] = _Holder(lock, threading.get_ident())
     return ""
 

@@ -29,6 +29,7 @@ Any process may commit to the journal. Only the holder of the writer lock change
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from slowwave.errors import ConfigError
 from slowwave.ingest.redact.table import put_in_force, rules_with
 from slowwave.journal.segments import Journal
 from slowwave.schemas.tables import OWNER
@@ -115,3 +116,9 @@ def open_home(path: Path | str | None = None) -> Home:
     own = settings.redaction
     put_in_force(rules_with(own.rules, own.labels, own.keep))
     return Home(settings)
+
+
+def unwritable(home: Home, error: OSError) -> ConfigError:
+    """The error that says of a home folder that it cannot be written."""
+    where = f" ({Path(error.filename).name})" if error.filename else ""
+    return ConfigError(f"the home folder {home.root} cannot be written{where}: {error.strerror}")

@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 
-from slowwave.home.paths import Home
+from slowwave.home.paths import Home, unwritable
 from slowwave.ingest.redact.table import rules_id
 from slowwave.whole_file import write_whole
 
@@ -12,9 +12,17 @@ ADVICE = "older rules may have let secrets in: `slowwave run redact` takes them 
 
 
 def keep_swept(home: Home, rules: str, *, now: datetime) -> None:
-    """Notes that the home's texts went through these rules; noted already, it stays as it is."""
-    if swept_by(home) != rules:
-        write_whole(home.root / SWEPT_FILE, json.dumps({"rules_id": rules, "redacted_at": now.isoformat()}))
+    """Notes that the home's texts went through these rules; noted already, it stays as it is.
+
+    Raises:
+        ConfigError: the home folder cannot be written.
+    """
+    noted = json.dumps({"rules_id": rules, "redacted_at": now.isoformat()})
+    try:
+        if swept_by(home) != rules:
+            write_whole(home.root / SWEPT_FILE, noted)
+    except OSError as error:
+        raise unwritable(home, error) from error
 
 
 def keep_fresh(home: Home, *, now: datetime) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +18,7 @@ from flows.decay import decay
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave import Memory
-from slowwave.errors import InputError, NotFoundError, TransientError
+from slowwave.errors import ConfigError, InputError, NotFoundError, TransientError
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
@@ -590,3 +591,14 @@ def test_eight_readers_get_whole_answers_while_a_night_and_a_rebuild_write(folde
         assert level == "full" or all(
             [turn.turn_id for turn in hit.evidence] == hit.turn_ids for hit in found.cells
         )
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder in which nobody can make one")
+def test_a_home_that_cannot_be_made_is_named_where_something_is_to_be_kept():
+    with Memory(Path("/proc/slowwave")) as memory:
+        for keep in (
+            partial(memory.remember, "The kiln is blue."),
+            partial(memory.record, [{"session_id": "s", "role": "user", "text": "The kiln is blue."}]),
+        ):
+            with pytest.raises(ConfigError, match="the home folder /proc/slowwave cannot be written"):
+                keep()

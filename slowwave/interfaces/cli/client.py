@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
-from slowwave.errors import ConfigError, SlowwaveError
+from slowwave.errors import SlowwaveError
 from slowwave.interfaces import client
 from slowwave.interfaces.cli import output
 from slowwave.interfaces.cli.options import OPTION_OF, home_option, json_option
@@ -110,8 +110,6 @@ def _asked(home: str | None, question: Question, headers: Mapping[str, str]) -> 
     query = urlencode(_given(question.query or {}, home), doseq=True)
     path = f"{question.path}?{query}" if query else question.path
     method = "GET" if body is None else "POST"
-    if question.writes:
-        _check_home(home, folder)
     may_start = _may_start(home, folder, question)
     reply = client.ask(
         folder, method, path, body=body, headers=headers, writes=question.writes, may_start=may_start
@@ -176,28 +174,13 @@ def view_header(*, explain: bool) -> str:
     return ", ".join(parts)
 
 
-def _check_home(home: str | None, folder: Path) -> None:
-    """Look whether a home that is written to can be made: a server that cannot would say so in its log alone.
-
-    Raises:
-        ConfigError: it cannot be made, or is no folder.
-    """
-    try:
-        missing = [one for one in (folder, *folder.parents) if not one.exists()]
-        if missing:
-            missing[-1].mkdir()
-            missing[-1].rmdir()
-    except OSError as error:
-        raise ConfigError(f"the home folder {folder} cannot be written: {error.strerror}") from error
-    if not (missing or folder.is_dir()):
-        from slowwave.settings.tree import load_settings
-
-        load_settings(home)  # says so
-
-
 def _may_start(home: str | None, folder: Path, question: Question) -> bool:
-    """Return whether a server may be started: not for a question to a home without memory, nor against the setting."""
-    if not question.writes and not (folder / "journal").is_dir():
+    """Return whether a server may be started: not for a question to a home without memory, nor against the setting.
+
+    Nor for a home that is no folder, or lies in none: this process says so.
+    """
+    nearest = next(one for one in (folder, *folder.parents) if one.exists())
+    if not nearest.is_dir() or (not question.writes and not (folder / "journal").is_dir()):
         return False
     if not _says_how_long(folder):
         return True
