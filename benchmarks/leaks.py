@@ -3,7 +3,7 @@
 A home holds what many owners (user, project, scope) say in the same words; each text has a mark of its owner. Random
 requests, made from the description of the HTTP API and of the MCP tools, go to it for several askers, with ids, names,
 projects and times of all owners, as JSON and as rendered text. A leak is an answer with a mark that its asker may not
-see and did not send, or a row of another owner that a request changed. The rule is written here a second time.
+see and did not send, or a row of another owner that a request changed (`tests/owners.py` has the rule).
 """
 
 import argparse
@@ -24,22 +24,19 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import polars as pl
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # for `tests` and the files beside this one
 
 from benchmarks.answers_nights import shown_progress  # noqa: E402
 from benchmarks.environment import hide_settings  # noqa: E402
 from slowwave.home.paths import open_home  # noqa: E402
-from slowwave.home.workspace import open_workspace  # noqa: E402
 from slowwave.interfaces.http.lanes import Lanes  # noqa: E402
 from slowwave.interfaces.mcp.server import build  # noqa: E402
-from slowwave.journal.catalogue import encode  # noqa: E402
 from slowwave.memory import Memory  # noqa: E402
 from slowwave.progress import progress  # noqa: E402
 from slowwave.store import open_store  # noqa: E402
-from tests.rows import NOW, events, row, rows  # noqa: E402
+from tests.owners import fill, visible  # noqa: E402
+from tests.rows import NOW, row  # noqa: E402
 from tests.serving import serving  # noqa: E402
 
 USERS, PROJECTS = ("ana", "bob", "Ana", "ana' OR '1'='1"), ("kiln", "ferry")
@@ -82,15 +79,8 @@ def mark(number: int) -> str:
 
 def may_see(owner: tuple[str, str, str], asker: tuple[str, str, str], asked: str | None) -> bool:
     """Return whether an asker may see rows of an owner, from within the project that was `asked` for, if any."""
-    (theirs, project, scope), (user, home, project_from) = owner, asker
-    if scope == "system":
-        return True
-    is_seen = scope == "project-shared" or theirs == user
-    if project_from == "setting":
-        return is_seen and project == home
-    if asked is None:
-        return theirs == user or (scope == "project-shared" and project == home)
-    return is_seen and project in (home, asked)
+    user, project, project_from = asker
+    return visible(owner, user, project, asked=asked, project_from=project_from)
 
 
 def said(number: int, owner: tuple[str, str, str]) -> dict[str, list[dict[str, object]]]:
@@ -131,28 +121,6 @@ def write_settings(home: Path, **owner: str) -> None:
     lines = ["[embedding]", 'provider = "wordllama"', "[llm]", 'provider = "none"', "[owner]"]
     lines += [f"{name} = {json.dumps(value)}" for name, value in owner.items()]
     (home / "slowwave.toml").write_text("\n".join(lines), encoding="utf-8")
-
-
-def fill(home: Path) -> None:
-    """Write what all owners say into one home, with summaries and vectors."""
-    write_settings(home)
-    parts = [said(number, owner) for number, owner in enumerate(OWNERS)]
-    topics = [topic for part in parts for topic in part["topics"]]
-    summaries = [
-        {"topic_id": topic["topic_id"], "summary": f"The port of staging, {topic['name']}.", "cell_ids": []}
-        for topic in topics
-    ]
-    counts = [{"topic_id": topic["topic_id"], "cell_count": 6, "unsummarized_count": 0} for topic in topics]
-    with open_workspace(home) as workspace:
-        recorded = encode("turn.recorded", rows("turns", *(one for part in parts for one in part["turns"])))
-        extracted = encode("cell.extracted", rows("cells", *(one for part in parts for one in part["cells"])))
-        of_topics = [
-            events("topic.opened", *topics),
-            events("topic.counted", *counts),
-            events("topic.summarized", *summaries),
-        ]
-        workspace.commit(pl.concat([recorded, extracted, *of_topics]), now=NOW)
-        workspace.refresh_vectors()
 
 
 @dataclass
@@ -308,7 +276,8 @@ def rows_of_others(home: Path, asker: tuple[str, str, str]) -> dict[str, list[An
 
 def measure(requests: int, seed: int, folder: Path) -> dict[str, Any]:
     """Ask for all askers in turn, each in a copy of the home."""
-    fill(folder / "home")
+    write_settings(folder / "home")
+    fill(folder / "home", [said(number, owner) for number, owner in enumerate(OWNERS)], cell_count=6)
     found = Found()
     for number, asker in enumerate(ASKERS):
         home = folder / f"asker-{number}"

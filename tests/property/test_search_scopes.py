@@ -5,17 +5,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import product
-from typing import Literal, get_args
+from typing import get_args
 
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import Home, open_home
-from slowwave.home.workspace import open_workspace
-from slowwave.journal.catalogue import encode
 from slowwave.recall.lists.cells import cells
 from slowwave.recall.reader import Reader, open_reader
 from slowwave.recall.search import ask
@@ -25,7 +22,8 @@ from slowwave.schemas.results import SearchResult
 from slowwave.schemas.search import Filters, Scope
 from slowwave.settings.groups import ScopeSettings
 from tests.examples import at_most
-from tests.rows import NOW, events, row, rows
+from tests.owners import ProjectFrom, fill, visible
+from tests.rows import NOW, row
 from tests.scripted_model import write_settings
 
 HOSTILE = "ana' OR '1'='1"
@@ -35,29 +33,6 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 OWNERS = tuple(product(USERS, PROJECTS, SCOPES))
 WORDS = ("port", "staging", "kiln", "who", "why", "since", "the", "Mara")
 DAY = timedelta(days=1)
-
-
-ProjectFrom = Literal["repository", "setting"]
-
-
-def visible(
-    owner: tuple[str, str, str],
-    user: str,
-    project: str,
-    *,
-    asked: str | None = None,
-    project_from: ProjectFrom = "setting",
-) -> bool:
-    """Whether this user, whose home has this project, may see a row of that owner: the rule, written a second time."""
-    theirs, their_project, scope = owner
-    if scope == "system":
-        return True
-    is_seen = scope == "project-shared" or theirs == user
-    if project_from == "setting":
-        return is_seen and their_project == project and asked in (None, project)
-    if asked is None:
-        return theirs == user or (scope == "project-shared" and their_project == project)
-    return is_seen and their_project in (project, asked)
 
 
 def written(number: int, owner: tuple[str, str, str]) -> dict[str, list[dict[str, object]]]:
@@ -92,30 +67,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     home = tmp_path_factory.mktemp("scopes") / "home"
     write_settings(home, embedding={"provider": "wordllama"})
     parts = [written(number, owner) for number, owner in enumerate(OWNERS)]
-    topics = [topic for part in parts for topic in part["topics"]]
-    summaries = [
-        {"topic_id": topic["topic_id"], "summary": f"The port of staging, {topic['name']}.", "cell_ids": []}
-        for topic in topics
-    ]
-    counts = [{"topic_id": topic["topic_id"], "cell_count": 1, "unsummarized_count": 0} for topic in topics]
-    with open_workspace(home) as workspace:
-        workspace.commit(
-            pl.concat(
-                [
-                    encode(
-                        "turn.recorded", rows("turns", *(turn for part in parts for turn in part["turns"]))
-                    ),
-                    encode(
-                        "cell.extracted", rows("cells", *(cell for part in parts for cell in part["cells"]))
-                    ),
-                    events("topic.opened", *topics),
-                    events("topic.counted", *counts),
-                    events("topic.summarized", *summaries),
-                ]
-            ),
-            now=NOW,
-        )
-        workspace.refresh_vectors()
+    fill(home, parts, cell_count=1)
     return open_reader(open_home(home))
 
 
