@@ -89,7 +89,7 @@ def _shifted(first: datetime, months: int) -> datetime:
 
 
 def _months(year: int, month: int, length: int) -> Span:
-    """So many months from the first day of one."""
+    """The span of some months from the first day of one."""
     first = datetime(year, month, 1, tzinfo=UTC)
     return first, _shifted(first, length)
 

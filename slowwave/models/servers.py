@@ -172,7 +172,7 @@ def _setup(told: str) -> ServerError:
 
 
 def cure(settings: Settings, model: str) -> str:
-    """What to do where the server does not have a model."""
+    """The advice for a server that does not have a model."""
     group = _group(settings)
     if settings.provider == "openai":
         return f"Look at {group}.model and {group}.base_url."

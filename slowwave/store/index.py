@@ -148,10 +148,8 @@ class Index:
             new = self._new_segments()
             try:
                 self._add_segments(new)
-            except (
-                SlowwaveError,
-                OSError,
-            ):  # one cannot be read, which is told where it is needed: the others can
+            except (SlowwaveError, OSError):
+                # one cannot be read, which is told where it is needed: the others can
                 for one in new:
                     with suppress(SlowwaveError, OSError):
                         self._add_segments([one])
@@ -243,11 +241,10 @@ class Index:
             return
         if len(lacking) > KEYS_A_READ:
             self._behind.add(table)
-            self._versions[table] = version
-            return
-        where = col(key).isin(lacking) & (col(mark) == lit(ours))
-        found = self._stored.rows_on_disk(table, [key, *VECTOR_TEXT[table], "vector"], where)
-        self._put_vectors(table, found.drop_nulls("vector"))
+        else:
+            where = col(key).isin(lacking) & (col(mark) == lit(ours))
+            found = self._stored.rows_on_disk(table, [key, *VECTOR_TEXT[table], "vector"], where)
+            self._put_vectors(table, found.drop_nulls("vector"))
         self._versions[table] = version
 
     def _put_vectors(self, table: str, found: pl.DataFrame) -> None:
@@ -277,15 +274,14 @@ class Index:
                 self._behind.discard(table)
             try:
                 self._read(table, is_beside=True)
-            except (
-                SlowwaveError,
-                OSError,
-            ):  # it is tried again after its rest; a question for its rows tells why
+            except (SlowwaveError, OSError):
+                # it is tried again after its rest; a question for its rows tells why
                 with self._lock:
                     self._behind.add(table)
             finally:
                 with self._lock:
-                    self._rests[table] = time.monotonic() + REST_SHARE * (time.monotonic() - begun)
+                    ended = time.monotonic()
+                    self._rests[table] = ended + REST_SHARE * (ended - begun)
                     self._wanted.remove(table)
 
     def _read(self, table: str, *, is_beside: bool = False) -> None:

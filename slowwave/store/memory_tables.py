@@ -287,12 +287,14 @@ class IndexedTable:
         return places[~is_behind], places[is_behind] - self.base.height
 
     def _places(self, where: Expr | None) -> Places:
-        base, tail = self.base.places(where), self.tail.places(where)
-        return np.concatenate([base[~self.is_hidden[base]], tail + self.base.height])
+        return self._joined(self.base.places(where), self.tail.places(where))
 
     def _there(self, keys: Iterable[str]) -> Places:
         """Places of the rows with these keys."""
-        base, tail = self.base.places_of(keys), self.tail.places_of(keys)
+        return self._joined(self.base.places_of(keys), self.tail.places_of(keys))
+
+    def _joined(self, base: Places, tail: Places) -> Places:
+        """Places within the base, without what is hidden there, and within the tail, as those of the table."""
         return np.concatenate([base[~self.is_hidden[base]], tail + self.base.height])
 
     def _keys(self, places: Places) -> list[str]:
