@@ -63,9 +63,9 @@ MOST_INSTRUCTION_BYTES = 2_048
 Said = Callable[[ElicitRequestFormParams], ElicitResult]
 
 
-def disputed(home: Path) -> Path:
+def disputed(home: Path, *, lock_seconds: float = 10) -> Path:
     """A home with two memories that contradict each other."""
-    write_settings(home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 0.2})
+    write_settings(home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": lock_seconds})
     shared = {
         "subject": "staging",
         "attribute": "port",
@@ -87,7 +87,7 @@ def disputed(home: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return disputed(tmp_path_factory.mktemp("made") / "home")
+    return disputed(tmp_path_factory.mktemp("made") / "home", lock_seconds=0.2)
 
 
 @pytest.fixture

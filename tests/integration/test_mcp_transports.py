@@ -38,6 +38,8 @@ def without_vectors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="sw-") as runtime:  # a socket's path is short
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
         monkeypatch.setenv("SLOWWAVE_EMBEDDING__PROVIDER", "none")
+        # a server that may leave at once does so between a question to the user and the answer; each is ended here
+        monkeypatch.setenv("SLOWWAVE_SEARCH__RESIDENT_MINUTES", "5")
         yield
 
 
