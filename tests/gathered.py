@@ -37,7 +37,7 @@ def gathered_of(question: Question, *found: Row, others: Iterable[Row] = (), **g
             **one,
             "text_score": 10.0 - place,
             "similarity": 0.0,
-            "held": held_terms(one["content"], question.terms),
+            "held": held_terms(one["content"], question.bits),
         }
         for place, one in enumerate(found)
     }

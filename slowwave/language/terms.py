@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import polars as pl
@@ -12,7 +12,7 @@ from slowwave.language.lexicon import FOLDED_LETTERS, STOP_WORDS
 
 WORD = r"[\p{L}\p{N}]+"
 _WORD = re.compile(r"[^\W_]+")
-_STEMMER = Stemmer.Stemmer("english")
+_stem = lru_cache(maxsize=50_000)(Stemmer.Stemmer("english").stemWord)  # a home has fewer different words
 LONGEST_WORD = 40
 """Longer ones are no words: keys, hashes and encoded data."""
 
@@ -57,14 +57,24 @@ def distinct_terms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(query_terms(text)))[:MOST_TERMS]
 
 
-def held_terms(text: str, terms: Sequence[str]) -> int:
-    """The terms that a text has: bit n stands for `terms[n]`."""
-    said = frozenset(_terms(text)) if len(text) > LONGEST_KEPT else _kept_terms(text)
-    return sum(1 << place for place, term in enumerate(terms) if term in said)
+@lru_cache(maxsize=256)
+def term_bits(text: str) -> Mapping[str, int]:
+    """The bit of each term of a question: 1, 2, 4 and so on, in the order of `distinct_terms`."""
+    return {term: 1 << place for place, term in enumerate(distinct_terms(text))}
 
 
-LONGEST_KEPT = 300
-"""Characters of a text whose terms are kept: names and properties come again with every question."""
+def held_terms(text: str, bits: Mapping[str, int]) -> int:
+    """The terms of a question that a text has: the sum of their `term_bits`."""
+    return sum(bits[term] for term in bits.keys() & text_terms(text))
+
+
+def text_terms(text: str) -> frozenset[str]:
+    """The different terms of a text."""
+    return frozenset(_terms(text)) if len(text) > LONGEST_KEPT else _kept_terms(text)
+
+
+LONGEST_KEPT = 500
+"""Characters of a text whose terms are kept: names, properties and memories come again with every question."""
 
 
 @lru_cache(maxsize=20_000)
@@ -100,4 +110,4 @@ def _terms(text: str) -> tuple[str, ...]:
         plain = "".join(letter for letter in decomposed if unicodedata.category(letter)[0] != "M")
         for letter, folded in FOLDED_LETTERS.items():
             plain = plain.replace(letter, folded)
-    return tuple(_STEMMER.stemWord(part) for part in _WORD.findall(plain) if len(part) <= LONGEST_WORD)
+    return tuple(map(_stem, [word for word in _WORD.findall(plain) if len(word) <= LONGEST_WORD]))

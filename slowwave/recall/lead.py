@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from slowwave.language.terms import held_terms
 from slowwave.language.units import units_of
 from slowwave.models.page_lines import page_line
 from slowwave.recall.recalled import Recalled, TopicUnit
@@ -28,9 +27,7 @@ def answering_sentence(recalled: Recalled, topic: TopicUnit, best_unit: Unit) ->
         return ""
     question, text = recalled.question, topic.row["summary"]
     parts = [unit.of(text) for unit in units_of(text)]
-    scored = [
-        (question.share(held_terms(part, question.terms)), -place, part) for place, part in enumerate(parts)
-    ]
+    scored = [(question.share_of(part), -place, part) for place, part in enumerate(parts)]
     share, _, best = max(scored, default=(0.0, 0, ""))
     least = max(SENTENCE_COVERAGE, best_unit.columns["coverage"] + BETTER)
     return best if share >= least and len(best) <= LEAD_CHARACTERS else ""

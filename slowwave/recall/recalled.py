@@ -13,7 +13,7 @@ from slowwave.recall.gather import CELL_COLUMNS, Gathered, gather, gather_rows
 from slowwave.recall.modes import Mode
 from slowwave.recall.question import Question, understand
 from slowwave.recall.reader import Reader
-from slowwave.recall.resolve import Unit, resolve
+from slowwave.recall.resolve import Unit, mark_echoes, resolve
 from slowwave.recall.said import Said, score_said
 from slowwave.recall.score import score_units
 from slowwave.recall.standing_turns import standing_turns
@@ -76,6 +76,7 @@ def recall(
     said = score_said(question, gathered, mode)
     recalled = Recalled(question, gathered, asked=asked_terms(text, partial(store.rarities, "passages")))
     recalled.units, recalled.said = relevant(question, gathered, units, said, mode)
+    mark_echoes(units if mode.fills else recalled.units, among=units)
     recalled.topics = rank_topics(question, gathered, recalled.units, mode)
     if mode.fills and (recalled.units or recalled.said):
         found = {unit.cell_id for unit in recalled.units} | {one.turn_id for one in recalled.said}
@@ -266,6 +267,7 @@ def units_of_rows(question: Question, rows: list[Row]) -> list[Unit]:
     gathered = gather_rows(question, rows)
     place = {row["cell_id"]: number for number, row in enumerate(rows)}
     units = resolve(question, gathered)
+    mark_echoes(units, among=units)
     for unit in units:
         unit.score = unit.row["salience"]
     return sorted(units, key=lambda unit: min(place[row["cell_id"]] for row in unit.members))

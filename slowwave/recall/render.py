@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from slowwave.language.excerpt import Asked, Cue, quoted
-from slowwave.language.terms import held_terms
+from slowwave.language.terms import text_terms
 from slowwave.language.units import units_of
 from slowwave.lifecycle.retention import days_ago
 from slowwave.models.page_lines import page_line
 from slowwave.recall.question import Question
-from slowwave.recall.resolve import STATE_WORDS, Echo, Unit, value_terms
+from slowwave.recall.resolve import STATE_WORDS, Echo, Unit
 from slowwave.recall.said import Said
 from slowwave.schemas.choices import EPISODE, WHOSE
 from slowwave.schemas.moments import day_of
@@ -160,7 +160,7 @@ def lead_forms(question: Question, unit: Unit, *, now: datetime) -> tuple[str, .
         return tuple(sorted(dispute_forms(unit), key=len))[:1]
     text, mark = full_text(unit, question.settings, now=now), marks(unit)
     value = unit.row["value"] or ""
-    is_state = value_terms(value) <= STATE_WORDS  # "done" says less than the sentence around it
+    is_state = text_terms(value) <= STATE_WORDS  # "done" says less than the sentence around it
     named = "" if is_state else value
     candidates = [text, _part_with(text, named, question), "" if is_state else value_line(unit)]
     candidates += [whole_sentence(unit.row["compressed"]), _part_with(text, "", question)]
@@ -178,7 +178,7 @@ def _part_with(text: str, value: str, question: Question) -> str:
 
     def asked(part: str) -> float:
         is_shaped = question.asks_number and question.has_number(part)
-        return question.share(held_terms(part, question.terms)) + SHAPED * is_shaped
+        return question.share_of(part) + SHAPED * is_shaped
 
     return max(
         (part for part in _parts(text, whole=bool(value)) if _names(part, value)), key=asked, default=""
@@ -205,7 +205,7 @@ def _parts(text: str, *, whole: bool) -> Iterator[str]:
 
 def _names(text: str, value: str) -> bool:
     """Return whether a text says a value: it has each of its terms."""
-    return value_terms(value) <= value_terms(text)
+    return text_terms(value) <= text_terms(text)
 
 
 def said_text(one: Said, asked: Asked, *, most: int, cue: Cue | None = None) -> str:

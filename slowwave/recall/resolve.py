@@ -7,11 +7,10 @@ Pairs of which nobody decided which is current are one unit with both sides. Pur
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from typing import NamedTuple
 
 from slowwave.language.lexicon import CLOSED_STATES
-from slowwave.language.terms import query_terms
+from slowwave.language.terms import text_terms
 from slowwave.lifecycle.values import Pair, compared_values, former_values
 from slowwave.lifecycle.walker import ends
 from slowwave.recall.conditions import as_they_stood, held
@@ -21,9 +20,7 @@ from slowwave.schemas.moments import latest_of
 from slowwave.store import Row
 from slowwave.store.chains import doubted_and_both_valid
 
-STATE_WORDS = frozenset(
-    query_terms(" ".join(("open doing blocked waiting planned true false yes no", *CLOSED_STATES)))
-)
+STATE_WORDS = text_terms(" ".join(("open doing blocked waiting planned true false yes no", *CLOSED_STATES)))
 """Terms of values that say how far something is: they occur everywhere, so that no text is an echo for having one."""
 
 
@@ -86,9 +83,7 @@ def resolve(question: Question, gathered: Gathered) -> list[Unit]:
     for key, unit in units.items():
         unit.history = former.get(key, [])
     pairs = _open_pairs(gathered.disputes, rows, current, values.undecided)
-    resolved = _with_rivals(units, rows, pairs)
-    _find_echoes(resolved)
-    return resolved
+    return _with_rivals(units, rows, pairs)
 
 
 def _as_of(question: Question, cells: Mapping[str, Row]) -> dict[str, Row]:
@@ -176,47 +171,49 @@ def _with_rivals(
     return list({id(unit): unit for unit in units.values()}.values())
 
 
-def _find_echoes(units: list[Unit]) -> None:
-    """Mark units that mention a former value of another one and not its current value."""
-    having: dict[str, list[Unit]] = {}
-    for unit in units:
-        for term in value_terms(unit.row["content"]):
-            having.setdefault(term, []).append(unit)
-    for unit in units:
-        if unit.row["value"] is not None and unit.rival is None:
-            for past in unit.history:
-                _mark_echoes(having, unit, past["value"] or "")
+class _Former(NamedTuple):
+    """A former value of a unit: the terms that only it has, those of them that name it, and what it is a value of."""
+
+    echo: Echo
+    gone: frozenset[str]
+    new: frozenset[str]
+    named: frozenset[str]
+    about: frozenset[str]
 
 
-def _mark_echoes(having: Mapping[str, list[Unit]], of: Unit, former: str) -> None:
-    """Mark what mentions a former value of a unit: in its topic, or with a word of its subject or attribute.
+def mark_echoes(units: Iterable[Unit], among: Iterable[Unit]) -> None:
+    """Mark the units that mention a former value of another one, and not its current value."""
+    by_term: dict[str, list[_Former]] = {}
+    for of in among:
+        if of.row["value"] is not None and of.rival is None:
+            for past in of.history:
+                if (former := _former(of, past["value"] or "")) is not None:
+                    by_term.setdefault(min(former.named), []).append(former)
+    for unit in units if by_term else ():
+        if unit.rival is None:
+            said = text_terms(unit.row["content"])
+            named = (one for term in sorted(said & by_term.keys()) for one in by_term[term])
+            unit.echo_of = next((one.echo for one in named if _is_echo(unit, said, one)), None)
 
-    `having` has the units by the terms of their texts.
 
-    Of a value with numbers these count, else all its words.
-    """
-    was, now = value_terms(former), value_terms(of.row["value"])
-    about = value_terms(f"{of.row['subject'] or ''} {of.row['attribute'] or ''}")
+def _former(of: Unit, value: str) -> _Former | None:
+    """A former value as it is looked for: of one with numbers these count, else all its words."""
+    was, now = text_terms(value), text_terms(of.row["value"])
     gone, new = was - now, now - was
     if not gone or (was | now) <= STATE_WORDS:
-        return
+        return None
     named = frozenset(term for term in gone if any(map(str.isdigit, term))) or gone
-    for other in min((having.get(term, []) for term in named), key=len):
-        if other is of or not _is_free(other, gone):
-            continue
-        said = value_terms(other.row["content"])
-        is_near = other.row["topic_id"] == of.row["topic_id"] or bool(about & said)
-        if is_near and named <= said and not new & said:
-            other.echo_of = Echo(of, former)
+    about = text_terms(f"{of.row['subject'] or ''} {of.row['attribute'] or ''}")
+    return _Former(Echo(of, value), gone, new, named, about)
 
 
-def _is_free(unit: Unit, gone: frozenset[str]) -> bool:
-    """Return whether a unit may mention a former value: one of the same value may have it by another property."""
-    has_it = gone & value_terms(unit.row["value"] or "")
-    return unit.echo_of is None and unit.rival is None and not has_it
+def _is_echo(unit: Unit, said: frozenset[str], former: _Former) -> bool:
+    """Return whether a unit mentions a former value: in its topic, or with a word of its subject or attribute.
 
-
-@lru_cache(maxsize=20_000)
-def value_terms(text: str) -> frozenset[str]:
-    """The terms of a value or of a text, to compare values with."""
-    return frozenset(query_terms(text))
+    One of the same value may have it by another property.
+    """
+    of = former.echo.of
+    if of is unit or not former.named <= said or not former.new.isdisjoint(said):
+        return False
+    is_near = unit.row["topic_id"] == of.row["topic_id"] or not former.about.isdisjoint(said)
+    return is_near and former.gone.isdisjoint(text_terms(unit.row["value"] or ""))

@@ -75,7 +75,7 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
     row = gathered.turn_rows[key]
     held = gathered.held_by_turn.get(key)
     if held is None:
-        held = held_terms(f"{row['speaker'] or ''} {row['content']}", question.terms)
+        held = held_terms(f"{row['speaker'] or ''} {row['content']}", question.bits)
     around = held | gathered.windows.get(key, 0)
     near = question.strength(gathered.turn_similarity.get(key, 0.0), question.known_turns)
     told = _told_together(question, row)
@@ -98,8 +98,8 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
 
 def _told_together(question: Question, row: Row) -> float:
     """The largest share of the question's terms that a sentence and the next one have, under the speaker's name."""
-    speaker = held_terms(row["speaker"] or "", question.terms)
-    held = [held_terms(sentence, question.terms) for sentence in _sentences(row["content"])]
+    speaker = held_terms(row["speaker"] or "", question.bits)
+    held = [held_terms(sentence, question.bits) for sentence in _sentences(row["content"])]
     pairs = zip(held, [*held[1:], 0], strict=True)
     return max((question.share(speaker | one | other) for one, other in pairs), default=0.0)
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from slowwave.language.terms import distinct_terms, query_terms, terms_of
+from slowwave.language.terms import query_terms, term_bits, terms_of
 
 TERM_SATURATION = 1.2
 LENGTH_SHARE = 0.75
@@ -71,18 +71,18 @@ class TextIndex:
         """BM25 of every row, and the terms of the text that each has, both (height,).
 
         BM25 is the sum over the terms of idf * saturated count, 0 where none occurs; idf is
-        ln(1 + (n - df + 0.5) / (df + 0.5)) over the texts that are not empty. Bit n of a row says that it has term
-        n of `distinct_terms`.
+        ln(1 + (n - df + 0.5) / (df + 0.5)) over the texts that are not empty. The terms
+        that a row has are the sum of their `term_bits`.
         """
         found, held = np.zeros(self.height, np.float32), np.zeros(self.height, np.int64)
         count, resistances = self._measured
-        bits = {term: np.int64(1 << place) for place, term in enumerate(distinct_terms(text))}
+        bits = term_bits(text)
         for term in query_terms(text) if count else ():
             parts = [segment.postings(term) for segment in self.segments]
             worth = np.float32(_rarity(count, parts) * (TERM_SATURATION + 1))
             for (places, rows, counts), resistance in zip(parts, resistances, strict=True):
                 found[rows] += worth * counts / (counts + resistance[places])  # a row is once among them
-                held[rows] |= bits.get(term, np.int64(0))
+                held[rows] |= np.int64(bits.get(term, 0))
         return found, held
 
     def rarities(self, terms: Sequence[str]) -> list[float]:

@@ -22,7 +22,7 @@ from lancedb.db import AsyncConnection
 from lancedb.query import AsyncStandardQuery, ColumnOrdering
 from lancedb.table import AsyncTable
 
-from slowwave.language.terms import distinct_terms, held_terms
+from slowwave.language.terms import held_terms, term_bits
 from slowwave.schemas.tables import KEYS
 from slowwave.store.conditions import col, on_disk
 from slowwave.store.damage import reading
@@ -114,10 +114,10 @@ class Queries:
         if not isinstance(wanted, SearchQuery):
             return (await self._frame(wanted)).rows(named=True)
         key, fields = KEYS[wanted.table], wanted.fields or MATCHED.get(wanted.table, ())
-        terms, rows = distinct_terms(wanted.words), dict[str, Row]()
+        bits, rows = term_bits(wanted.words), dict[str, Row]()
         for frame in await asyncio.gather(*map(self._frame, _lists(wanted, key, fields))):
             for row in frame.rows(named=True):
-                held = held_terms(_texts(row, fields), terms)
+                held = held_terms(_texts(row, fields), bits)
                 rows.setdefault(row[key], {**row, "text_score": 0.0, "held": held}).update(
                     {name: row[name] for name in FOUND if name in row}
                 )

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from slowwave.recall.resolve import Unit, resolve
+from slowwave.recall.resolve import Unit, mark_echoes, resolve
 from slowwave.schemas.search import Filters
 from slowwave.store import Row
 from tests.gathered import NOW, cell, gathered_of, question_of
@@ -113,7 +113,9 @@ def test_what_mentions_a_former_value_alone_is_an_echo_in_its_topic_or_with_a_wo
         cell("elsewhere", "Raise the alarm at 100 calls.", topic_id="U"),
         cell("own", "The api keeps 100 files.", topic_id="T", subject="api", attribute="files", value="100"),
     ]
-    units = {unit.cell_id: unit for unit in resolve(ASKED, gathered_of(ASKED, old, now, *others))}
+    found = resolve(ASKED, gathered_of(ASKED, old, now, *others))
+    mark_echoes(found, among=found)
+    units = {unit.cell_id: unit for unit in found}
     assert {key for key, unit in units.items() if unit.echo_of is not None} == {"echo", "named"}
     assert units["echo"].echo_of == (units["r180"], "100")
 
@@ -133,6 +135,7 @@ def test_how_far_a_task_is_makes_no_echoes():
                superseded_at=NOW, valid_until=JULY, valid_from=JUNE)  # fmt: skip
     now = cell("now", "Cones: done.", **named, value="done", valid_from=JULY)
     units = resolve(ASKED, gathered_of(ASKED, was, now, cell("door", "The door is open.", topic_id="T")))
+    mark_echoes(units, among=units)
     assert all(unit.echo_of is None for unit in units)
 
 

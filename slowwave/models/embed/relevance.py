@@ -6,6 +6,7 @@ and pairs of its memories share names and subjects.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -46,8 +47,7 @@ class Relevance:
 
     def noise_best(self, n: int) -> float:
         """Cosine that the best of `n` unrelated memories stays below, for `CERTAINTY` of questions."""
-        normal = NormalDist().inv_cdf(CERTAINTY ** (1 / max(n, 1)))
-        return self.noise_mean + TAIL * self.noise_std * normal
+        return self.noise_mean + TAIL * self.noise_std * _normal_best(max(n, 1))
 
     def strength(self, cosine: float, n: int) -> float:
         """Similarity on a scale that all models and sizes share, 0..1.
@@ -56,6 +56,12 @@ class Relevance:
         """
         ceiling = self.noise_best(n) - self.noise_mean
         return min(max((cosine - self.noise_mean) / (2 * ceiling), 0.0), 1.0)
+
+
+@lru_cache(maxsize=64)  # a question asks it for each of its texts
+def _normal_best(n: int) -> float:
+    """The value that the best of `n` standard normal draws stays below, with `CERTAINTY`."""
+    return NormalDist().inv_cdf(CERTAINTY ** (1 / n))
 
 
 def measured_relevance(questions: Vectors, texts: Vectors, *, kin: float | None = None) -> Relevance:
