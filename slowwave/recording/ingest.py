@@ -103,7 +103,7 @@ def _ingest_file(
             if import_memories(run, path, form.name, places, is_named=is_named):
                 parts.finish(path, file_hash, form.source_type)
             return
-        for part in read_parts(path, bounds=bounds):
+        for part in read_parts(path, form, bounds=bounds):
             parts.add(part.turns, source_id)
             for reason, number in part.skipped.items():
                 run.reject(f"not a turn: {reason}", number)

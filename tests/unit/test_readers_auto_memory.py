@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
 from slowwave.trust.origins import TRUST
+from tests.reading import read_path
 
 NOTE = """---
 name: glazes

@@ -11,8 +11,8 @@ import pytest
 
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
+from tests.reading import read_path
 
 KILN, FORK, THIRD = "019e0000-0000-7000-8000-0000000000a1", "019e3000-0000-7000-8000-0000000000b2", "kiln-3"
 TURNS = ["019e0001-0000-7000-8000-000000000001", "019e0002-0000-7000-8000-000000000002"]

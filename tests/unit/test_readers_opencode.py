@@ -12,12 +12,12 @@ from slowwave.errors import InputError
 from slowwave.ingest.bounds import DEFAULTS, Bounds
 from slowwave.ingest.counts import Counts
 from slowwave.ingest.files import source_hash, state_of
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
-from slowwave.ingest.turns import source_of, to_parts, whole
+from slowwave.ingest.turns import source_of, to_parts
 from slowwave.interfaces.http.routes.hooks import _moment
 from slowwave.recording.record import _messages
 from slowwave.schemas.requests import RecordRequest, RecordTurn
+from tests.reading import read_path
 
 TEXT = "id TEXT PRIMARY KEY, {}, time_created INTEGER, time_updated INTEGER, data TEXT"
 TABLES = {
@@ -204,9 +204,8 @@ def test_what_the_plugin_records_is_the_same_turns_as_the_database(path):
         for number, row in enumerate(read.iter_rows(named=True))
     ]  # fmt: skip
     messages = _messages(RecordRequest(turns=tuple(told), client="opencode"), Counts(), datetime.now(UTC))
-    again = whole(
-        to_parts(messages, source=source_of(path, "conversation"), kind="x", counts=Counts(), bounds=DEFAULTS)
-    )
+    source = source_of(path, "conversation")
+    (again,) = to_parts(messages, source=source, counts=Counts(), bounds=DEFAULTS)
     for column in ("turn_id", "content_hash"):
         assert again.turns[column].to_list() == read[column].to_list()
 
