@@ -83,8 +83,6 @@ class RawMessage:
     git_branch: str | None = None
     place: str = ""
     entry_count: int = 1
-    left_out: int = 0
-    """Characters that its reader left out, since the message is over its bound."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +224,7 @@ class _Turns:
         """The text of a message without injected memory and secrets, at most as long as the bound allows."""
         counts, room = self._counts, self._bounds.message_characters
         kept: list[str] = []
-        left_out, is_redacted = message.left_out, False
+        left_out, is_redacted = 0, False
         for part in message.parts:
             if room < LEAST_PART:
                 left_out += len(part)
