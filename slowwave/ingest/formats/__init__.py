@@ -48,6 +48,8 @@ FORMATS: Final = (
 )
 """In the order in which they are tried, and in which their places are listed."""
 
+EMPTY: Final = "empty file"
+
 
 def read_parts(path: Path, form: Format, *, bounds: Bounds = DEFAULTS) -> Iterator[Reading]:
     """Turns of a file of conversations, in this form, in parts of a bounded size.
@@ -120,5 +122,8 @@ def _named_if_empty(messages: Iterator[RawMessage], file: Input) -> Iterator[Raw
     """The messages of a file; one without any entry is counted as empty."""
     first = next(messages, None)
     if first is None and file.counts.is_empty and not file.counts.excesses:
-        file.counts.parts["empty file"] += 1
+        file.counts.parts[EMPTY] += 1
+        file.counts.exceed(
+            EMPTY, "there is nothing in it to read: check whether it is the file that you meant"
+        )
     return iter(()) if first is None else chain([first], messages)
