@@ -4,6 +4,7 @@ Some are settings, since a file of somebody's may be larger and still worth its 
 foreign file from filling the memory or the disk, and no file of a person comes near them.
 """
 
+import sys
 from typing import Final, Self
 
 from slowwave.settings.groups import ReaderSettings
@@ -27,6 +28,10 @@ class Bounds(ReaderSettings):
     def of(cls, settings: ReaderSettings) -> Self:
         """The bounds that a home's settings give."""
         return cls(**settings.model_dump())
+
+    def in_one_part(self) -> Self:
+        """The same bounds for messages that are stored together, however many there are."""
+        return self.model_copy(update={"part_turns": sys.maxsize, "part_characters": sys.maxsize})
 
 
 DEFAULTS: Final = Bounds()

@@ -43,7 +43,8 @@ class Counts:
 
     def skip(self, reason: str, number: int = 1) -> None:
         """Count entries that are left out."""
-        self.skipped[reason] += number
+        if number:
+            self.skipped[reason] += number
 
     def leave_out(self, reason: str, excess: str = "") -> None:
         """Count something as an entry that is left out; `excess` is a sentence for what is over a bound."""
@@ -62,12 +63,3 @@ class Counts:
         found = Counts(**vars(self))
         vars(self).update(vars(Counts()))
         return found
-
-    def add(self, other: "Counts") -> None:
-        """Add what another part of the file counted."""
-        self.entry_count += other.entry_count
-        self.taken_count += other.taken_count
-        self.skipped += other.skipped
-        self.parts += other.parts
-        self.redacted += other.redacted
-        self.excesses += other.excesses

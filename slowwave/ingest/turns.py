@@ -6,10 +6,10 @@ It knows no format of files and writes nothing.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 import polars as pl
 
@@ -18,9 +18,8 @@ from slowwave.ingest.counts import CUT_MESSAGE, QUIET, Counts
 from slowwave.ingest.fences import strip_injected
 from slowwave.ingest.fields import LONGEST_LABEL
 from slowwave.ingest.files import absolute, named
-from slowwave.ingest.redact import redact, redact_reply
+from slowwave.ingest.redact import redact
 from slowwave.ingest.redact.known import Known
-from slowwave.ingest.redact.marks import taken
 from slowwave.ingest.redact.names import safe_id
 from slowwave.schemas.choices import Origin, SourceType
 from slowwave.schemas.identity import content_hash, stable_id
@@ -84,33 +83,24 @@ class RawMessage:
     git_branch: str | None = None
     place: str = ""
     entry_count: int = 1
-    left_out: int = 0
-    """Characters that its reader left out, since the message is over its bound."""
 
 
 @dataclass(frozen=True)
 class Reading:
     """The turns of one file, or of a part of it, and counts of what was left out.
 
-    `turns` has the columns of `READ_SCHEMA`, in file order, with unique turn ids. `kind` is the name of the format.
-    The lines of a transcript, and the sections of a document, are its entries: `counts.entry_count` =
-    `counts.taken_count` + the sum of `counts.skipped`.
+    `turns` has the columns of `READ_SCHEMA`, in file order, with unique turn ids. The lines of a transcript, and the
+    sections of a document, are its entries: `counts.entry_count` = `counts.taken_count` + the sum of `counts.skipped`.
     """
 
     turns: pl.DataFrame
     counts: Counts
-    kind: str
 
     @property
     def skipped(self) -> dict[str, int]:
         """Entries that were left out, and things within entries, by reason."""
         shown = Counter({reason: n for reason, n in self.counts.skipped.items() if reason not in QUIET})
         return dict(shown + self.counts.parts)
-
-    @property
-    def redacted(self) -> dict[str, int]:
-        """Secrets that were taken out, by kind."""
-        return dict(self.counts.redacted)
 
 
 @dataclass(frozen=True)
@@ -123,7 +113,7 @@ class Source:
 
 
 def source_of(path: Path, source_type: SourceType) -> Source:
-    """The source of a file: its id is the absolute path, in POSIX form."""
+    """The source of a file."""
     return Source(source_type, source_id_of(path), named(path.name))
 
 
@@ -132,30 +122,13 @@ def source_id_of(path: Path) -> str:
     return named(absolute(path))
 
 
-@dataclass
-class _Seen:
-    """The ids and texts of a file's turns so far; numbers, since there may be millions."""
-
-    digests: dict[int, int] = field(default_factory=dict)
-    message_count: Counter[str] = field(default_factory=Counter)
-    turn_count: Counter[str] = field(default_factory=Counter)
-    secrets: Known = field(default_factory=Known)
-    """The secrets that the file showed so far."""
-
-    def place_of(self, session_id: str) -> int:
-        """The place of a session's next message in the file."""
-        self.message_count[session_id] += 1
-        return self.message_count[session_id] - 1
-
-
 def to_parts(
     messages: Iterable[RawMessage],
     *,
     source: Source,
-    kind: str,
     counts: Counts,
     bounds: Bounds,
-    told: Mapping[str, Known] | None = None,
+    secrets: Mapping[str, Known] | None = None,
 ) -> Iterator[Reading]:
     """Turns of the messages, in order, without injected memory and without secrets, in parts of a bounded size.
 
@@ -165,105 +138,141 @@ def to_parts(
     to the first; the others get an id by position, so that no text is lost.
 
     A secret is masked in the whole part in which it was shown, and in all that comes after it: in the file, or in the
-    session where `told` has the secrets that were shown there before.
+    session where `secrets` has those that each session showed before.
     """
-    seen = _Seen()
-    rows: list[dict[str, object]] = []
-    size = 0
-    known = seen.secrets.count
+    turns = _Turns(source, counts, bounds)
     for message in messages:
-        secrets = seen.secrets if told is None else told[message.session_id]
-        row = _row(message, source=source, seen=seen, secrets=secrets, counts=counts, bounds=bounds)
-        if row is None:
-            continue
-        rows.append(row)
-        size += len(str(row["content"]))
-        if len(rows) >= bounds.part_turns or size >= bounds.part_characters:
-            known = _mask_earlier(rows, seen, counts, known=known)
-            yield Reading(pl.DataFrame(rows, schema=READ_SCHEMA), counts.taken_over(), kind)
-            rows, size = [], 0
-    _mask_earlier(rows, seen, counts, known=known)
-    yield Reading(pl.DataFrame(rows, schema=READ_SCHEMA), counts.taken_over(), kind)
+        turns.add(message, turns.secrets if secrets is None else secrets[message.session_id])
+        if turns.is_full:
+            yield turns.part()
+    yield turns.part()
 
 
-def _mask_earlier(rows: list[dict[str, object]], seen: _Seen, counts: Counts, *, known: int) -> int:
-    """Mask in the messages of a part what only a later one shows to be a secret; return how many are known now."""
-    if seen.secrets.count == known:
-        return known
-    for row in rows:
-        safe, found = seen.secrets.mask(str(row["content"]))
-        if (
-            found and row["role"] != "document"
-        ):  # a document's id is made from its text, which was redacted whole
+class _Turns:
+    """The turns of a file, part by part."""
+
+    def __init__(self, source: Source, counts: Counts, bounds: Bounds) -> None:
+        self._source, self._counts, self._bounds = source, counts, bounds
+        self.secrets = Known()
+        """The secrets that the file showed so far."""
+        self._masked_count = 0
+        """How many of them are masked in the whole part already."""
+        self._digests: dict[int, int] = {}
+        """Hashes of the file's turns by their ids; numbers, since there may be millions."""
+        self._positions, self._turn_count = Counter[str](), Counter[str]()
+        self._rows: list[dict[str, Any]] = []
+        self._size = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the part is as large as one may be."""
+        return len(self._rows) >= self._bounds.part_turns or self._size >= self._bounds.part_characters
+
+    def part(self) -> Reading:
+        """The turns and counts since the last part."""
+        if self.secrets.count > self._masked_count:
+            self._mask_earlier()
+        turns = pl.DataFrame(self._rows, schema=READ_SCHEMA)
+        self._rows, self._size = [], 0
+        return Reading(turns, self._counts.taken_over())
+
+    def _mask_earlier(self) -> None:
+        """Mask in the messages of the part what only a later one showed to be a secret."""
+        self._masked_count = self.secrets.count
+        for row in self._rows:
+            if row["role"] == "document":  # its id is made from its text, which was redacted whole
+                continue
+            safe, found = self.secrets.mask(row["content"])
+            if found:
+                self._counts.redacted.update(found)
+                row |= {"content": safe, "content_hash": content_hash(safe)}
+                self._digests[int(row["turn_id"], 16)] = int(row["content_hash"], 16)
+
+    def add(self, message: RawMessage, secrets: Known) -> None:
+        """Add the turn of a message; it is only counted where there is nothing new in it."""
+        position = self._positions[message.session_id]
+        self._positions[message.session_id] += 1
+        content = self._answering(message, self._content(message, secrets), secrets)
+        digest = content_hash(content)
+        turn_id, by_position = _turn_ids(message, digest=digest, position=position)
+        known = self._digests.get(int(turn_id, 16))
+        if not content or known == int(digest, 16):
+            self._counts.skip("repeated message" if content else "empty message", message.entry_count)
+            return
+        turn_id = turn_id if known is None else by_position
+        self._digests[int(turn_id, 16)] = int(digest, 16)
+        row = {
+            "turn_id": turn_id,
+            "session_id": safe_id(message.session_id),
+            "turn_index": self._turn_count[message.session_id],
+            "role": message.role,
+            "speaker": self._speaker(message.speaker),
+            "content": content,
+            "origin": ORIGIN_OF_ROLE[message.role],
+            "event_time": message.event_time,
+            **vars(self._source),
+            "cwd": self._label(message.cwd),
+            "git_branch": self._label(message.git_branch),
+            "content_hash": digest,
+        }
+        self._rows.append(row)
+        self._size += len(content)
+        self._turn_count[message.session_id] += 1
+        self._counts.taken_count += message.entry_count
+
+    def _content(self, message: RawMessage, secrets: Known) -> str:
+        """The text of a message without injected memory and secrets, at most as long as the bound allows."""
+        counts, room = self._counts, self._bounds.message_characters
+        kept: list[str] = []
+        left_out, is_redacted = 0, False
+        for part in message.parts:
+            if room < LEAST_PART:
+                left_out += len(part)
+                continue
+            text = without_injected(clean_text(part), counts).strip()
+            text, found, over = bounded_text(text, room, secrets.redact)
             counts.redacted.update(found)
-            row["content"], row["content_hash"] = safe, content_hash(safe)
-            seen.digests[_number(str(row["turn_id"]))] = _number(str(row["content_hash"]))
-    return seen.secrets.count
-
-
-def _row(
-    message: RawMessage,
-    *,
-    source: Source,
-    seen: _Seen,
-    secrets: Known,
-    counts: Counts,
-    bounds: Bounds,
-) -> dict[str, object] | None:
-    """The turn of a message as a row; null, and counted, where there is nothing new in it."""
-    position = seen.place_of(message.session_id)
-    content = _answering(message, _clean_parts(message, secrets, counts, bounds), secrets, counts)
-    digest = content_hash(content)
-    turn_id, by_position = _turn_ids(message, digest=digest, position=position)
-    known = seen.digests.get(_number(turn_id))
-    if not content or known == _number(digest):
-        counts.skip("repeated message" if content else "empty message", message.entry_count)
-        return None
-    turn_id = turn_id if known is None else by_position
-    seen.digests[_number(turn_id)] = _number(digest)
-    seen.turn_count[message.session_id] += 1
-    counts.taken_count += message.entry_count
-    return {
-        "turn_id": turn_id,
-        "session_id": safe_id(message.session_id),
-        "turn_index": seen.turn_count[message.session_id] - 1,
-        "role": message.role,
-        "speaker": _name(message.speaker, counts),
-        "content": content,
-        "origin": ORIGIN_OF_ROLE[message.role],
-        "event_time": message.event_time,
-        **vars(source),
-        "cwd": _label(message.cwd, counts),
-        "git_branch": _label(message.git_branch, counts),
-        "content_hash": digest,
-    }
-
-
-def _answering(message: RawMessage, content: str, secrets: Known, counts: Counts) -> str:
-    """A message without the secret that the message before it in its session asked for."""
-    session_id, before = secrets.last_said
-    if session_id == message.session_id:
-        safe, found = redact_reply(content, before)
-        for value, kind in taken(content, safe).items() if found else ():
-            secrets.learn(value, kind)
-        content = safe
+            is_redacted |= bool(found or over)
+            left_out += over
+            room -= len(text) + len(_BETWEEN_PARTS)
+            kept += [text] if text else []
+        if left_out:
+            counts.parts[CUT_MESSAGE] += 1
+            allowed = f"readers.message_characters allows {self._bounds.message_characters:,}"
+            excess = f"{message.place}: {left_out:,} characters of a message are left out: {allowed}"
+            counts.exceed(CUT_MESSAGE, excess)
+        if len(kept) == 1 and not is_redacted:  # most messages: nothing was found in this very text
+            return kept[0]
+        whole, found = secrets.redact(_BETWEEN_PARTS.join(kept))  # a name in one part, its value in the next
         counts.redacted.update(found)
-    secrets.last_said = (message.session_id, content)
-    return content
+        return whole
 
+    def _answering(self, message: RawMessage, content: str, secrets: Known) -> str:
+        """A message without the secret that the message before it in its session asked for."""
+        session_id, before = secrets.last_said
+        if session_id == message.session_id:
+            content, found = secrets.redact_reply(content, before)
+            self._counts.redacted.update(found)
+        secrets.last_said = (message.session_id, content)
+        return content
 
-def _number(digest: str) -> int:
-    """An id of hex digits in a third of its memory."""
-    return int(digest, 16)
+    def _speaker(self, text: str | None) -> str | None:
+        """A speaker's name; null for a label too long for one, which would pass for whatever it says."""
+        name = self._label(text)
+        if name is None or len(name.split()) <= NAME_WORDS:
+            return name
+        self._counts.parts["speaker's name too long"] += 1
+        return None
 
-
-def whole(parts: Iterable[Reading]) -> Reading:
-    """The parts of one file as one."""
-    read = list(parts)
-    counts = Counts()
-    for part in read:
-        counts.add(part.counts)
-    return Reading(pl.concat([part.turns for part in read]), counts, read[-1].kind)
+    def _label(self, text: str | None) -> str | None:
+        if text is None or not (cleaned := clean_text(text).strip()):
+            return None
+        if len(cleaned) > LONGEST_LABEL:
+            self._counts.parts[f"name of more than {LONGEST_LABEL} characters"] += 1
+            return None
+        cleaned, found = redact(cleaned)
+        self._counts.redacted.update(found)
+        return cleaned
 
 
 def _turn_ids(message: RawMessage, *, digest: str, position: int) -> tuple[str, str]:
@@ -276,53 +285,12 @@ def _turn_ids(message: RawMessage, *, digest: str, position: int) -> tuple[str, 
     return stable_id("turn", *message.identity), by_position
 
 
-def _clean_parts(message: RawMessage, secrets: Known, counts: Counts, bounds: Bounds) -> str:
-    kept: list[str] = []
-    room, left_out, is_as_read = bounds.message_characters, message.left_out, True
-    for part in message.parts:
-        if room < LEAST_PART:
-            left_out += len(part)
-            continue
-        text, fence_count = strip_injected(clean_text(part))
-        if fence_count:
-            counts.parts["injected memory"] += fence_count
-        text, found, over = bounded_text(text.strip(), room, secrets.redact)
-        counts.redacted.update(found)
-        is_as_read = is_as_read and not found and not over
-        left_out += over
-        room -= len(text) + len(_BETWEEN_PARTS)
-        if text:
-            kept.append(text)
-    if left_out:
-        counts.parts[CUT_MESSAGE] += 1
-        allowed = f"readers.message_characters allows {bounds.message_characters:,}"
-        excess = f"{message.place}: {left_out:,} characters of a message are left out: {allowed}"
-        counts.exceed(CUT_MESSAGE, excess)
-    if len(kept) == 1 and is_as_read:  # most messages: this very text was redacted above
-        return kept[0]
-    whole, found = secrets.redact(_BETWEEN_PARTS.join(kept))  # a name in one part, its value in the next
-    counts.redacted.update(found)
-    return whole
-
-
-def _name(text: str | None, counts: Counts) -> str | None:
-    """A speaker's name; null for a label too long for one, which would pass for whatever it says."""
-    name = _label(text, counts)
-    if name is None or len(name.split()) <= NAME_WORDS:
-        return name
-    counts.parts["speaker's name too long"] += 1
-    return None
-
-
-def _label(text: str | None, counts: Counts) -> str | None:
-    if text is None or not (cleaned := clean_text(text).strip()):
-        return None
-    if len(cleaned) > LONGEST_LABEL:
-        counts.parts[f"name of more than {LONGEST_LABEL} characters"] += 1
-        return None
-    cleaned, found = redact(cleaned)
-    counts.redacted.update(found)
-    return cleaned
+def without_injected(text: str, counts: Counts) -> str:
+    """A text without memory that Slowwave put into a prompt; how often that was cut out is counted."""
+    text, fence_count = strip_injected(text)
+    if fence_count:
+        counts.parts["injected memory"] += fence_count
+    return text
 
 
 Redact = Callable[[str], tuple[str, dict[str, int]]]

@@ -10,7 +10,7 @@ from slowwave.home.stage import Stage
 from slowwave.home.vector_space import compute_vectors
 from slowwave.home.workspace import Clock, open_workspace
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.files import absolute, source_hash
+from slowwave.ingest.files import absolute, shown_path, source_hash
 from slowwave.ingest.formats import find_format, read_parts
 from slowwave.ingest.sources import find_sources
 from slowwave.ingest.turns import source_id_of
@@ -66,6 +66,12 @@ def _find_new(run: Stage, given: Sequence[Path], places: Places) -> Iterator[tup
         run.reject(reason, number)
     for reason, text in found.named:
         places.tell(reason, text)
+    if given and not found.paths:
+        shown = ", ".join(map(shown_path, given))
+        run.note(
+            f"no file to read in {shown}: name a folder with transcripts (.jsonl) or documents (.md, .txt), or the "
+            "files themselves"
+        )
     hashes = dict(run.store.rows("sources", ["source_id", "hash"]).iter_rows())
     for number, path in enumerate(found.paths, start=1):
         run.report.rows_in += 1
@@ -103,7 +109,7 @@ def _ingest_file(
             if import_memories(run, path, form.name, places, is_named=is_named):
                 parts.finish(path, file_hash, form.source_type)
             return
-        for part in read_parts(path, bounds=bounds):
+        for part in read_parts(path, form, bounds=bounds):
             parts.add(part.turns, source_id)
             for reason, number in part.skipped.items():
                 run.reject(f"not a turn: {reason}", number)

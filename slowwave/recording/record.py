@@ -20,7 +20,7 @@ from slowwave.ingest.counts import Counts
 from slowwave.ingest.formats.opencode import opencode_identity
 from slowwave.ingest.redact.known import Known
 from slowwave.ingest.redact.names import safe_path
-from slowwave.ingest.turns import SPOKEN, RawMessage, Source, to_parts, whole, with_possible_times
+from slowwave.ingest.turns import SPOKEN, RawMessage, Source, to_parts, with_possible_times
 from slowwave.journal.catalogue import encode
 from slowwave.journal.lookup import of_kind
 from slowwave.recall.reader import Reader
@@ -71,10 +71,10 @@ class Recorder:
         if request.project is not None:  # whatever project their conversation or their folder has
             owner = owner.model_copy(update={"project_from": "setting"})
         source = Source("conversation", RECORDED, safe_path(request.client) or RECORDED)
-        told = self._secrets_of(turn.session_id for turn in request.turns)
+        secrets = self._secrets_of(turn.session_id for turn in request.turns)
         messages = _messages(request, counts, now)
-        read = whole(
-            to_parts(messages, source=source, kind=RECORDED, counts=counts, bounds=bounds, told=told)
+        (read,) = to_parts(
+            messages, source=source, counts=counts, bounds=bounds.in_one_part(), secrets=secrets
         )
         turns, is_late = with_possible_times(read.turns, now=now, ahead_hours=bounds.ahead_hours)
         with self._lock:
@@ -90,7 +90,7 @@ class Recorder:
             new_count=new.height,
             known_count=kept.height - new.height,
             left_out=read.skipped | ({ERASED: erased} if erased else {}),
-            redacted=read.redacted,
+            redacted=dict(read.counts.redacted),
             undated_count=new["turn_id"].is_in(turns.filter(is_late)["turn_id"].implode()).sum(),
         )
 

@@ -169,10 +169,10 @@ answer = [CATALOGUE["cell.praised"].title, type(patch).__name__]
     Recipe(
         "A transcript format",
         """
-from slowwave.ingest.formats import read_path
+from slowwave.ingest.formats import find_format, read_parts
 path = Path("weekly.minutes.txt")
 path.write_text("Mara> We take Redis.\\nTobias> Why?\\n")
-read = read_path(path)
+(read,) = read_parts(path, find_format(path))
 answer = read.turns.select("speaker", "content").rows()
 """,
         [["Mara", "We take Redis."], ["Tobias", "Why?"]],

@@ -162,15 +162,20 @@ def test_a_wrong_path_is_one_line_and_exit_code_66_and_makes_no_home(home):
     assert not home.exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\xff nonsense", b'{"half": '])
-def test_an_empty_or_nonsense_file_is_reported_and_does_not_stop_the_others(home, tmp_path, content):
-    bad = tmp_path / "bad.jsonl"
-    bad.write_bytes(content)
-    done = call("ingest", bad, SAMPLE, "--home", home, "--json")
+@pytest.mark.parametrize("content", [b"", b"\x00\xff nonsense"])
+def test_an_empty_or_nonsense_file_of_a_folder_is_named_and_stops_no_other(home, tmp_path, content):
+    (tmp_path / "bad.jsonl").write_bytes(content)
+    (tmp_path / "good.jsonl").write_bytes(SAMPLE.read_bytes())
+    done = call("ingest", tmp_path, "--home", home, "--json")
     assert done.exit_code == (65 if content else 0), done.output
     report = json.loads(done.stdout)
-    assert report["rows_in"] == 2
     assert report["counts"]["turn.recorded"] > 0
+    assert [note for note in report["notes"] if "bad.jsonl" in note]
+
+
+def test_a_folder_without_anything_to_read_is_named_with_what_to_name_instead(home, tmp_path):
+    done = call("ingest", tmp_path, "--home", home)
+    assert f"no file to read in '{tmp_path}': name a folder with transcripts" in done.stdout
 
 
 def test_a_setting_that_is_not_allowed_is_one_line_that_names_it_and_exit_code_78(home, monkeypatch):

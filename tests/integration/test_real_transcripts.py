@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
 from slowwave.language.excerpt import asked_terms, excerpt
+from tests.reading import read_path
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "transcripts"
 SESSIONS = sorted(FOLDER.glob("claude_code*/*.jsonl"))

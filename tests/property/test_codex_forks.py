@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.ingest.formats import read_path
+from tests.reading import read_path
 
 WORDS = ("Yes.", "Go on.", "Open the kiln.")
 

@@ -19,11 +19,11 @@ from benchmarks.question_sets import read_question_set
 from slowwave.errors import SlowwaveError
 from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.files import input_of
-from slowwave.ingest.formats import read_parts
+from slowwave.ingest.formats import find_format, read_parts
 from slowwave.ingest.formats.memories import read_noted
 from slowwave.ingest.formats.own import read_own
 from slowwave.ingest.statements import read_note, read_statement
-from slowwave.ingest.turns import READ_SCHEMA, Reading, whole
+from slowwave.ingest.turns import READ_SCHEMA
 from tests.mutations import (
     compressed,
     database,
@@ -34,6 +34,7 @@ from tests.mutations import (
     question_set,
     transcript,
 )
+from tests.reading import WholeFile, read_path
 
 BOUNDS = Bounds(
     line_bytes=20_000,
@@ -65,14 +66,14 @@ def within_seconds(what: str) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def check_sums(reading: Reading) -> None:
+def check_sums(reading: WholeFile) -> None:
     counts = reading.counts
     assert counts.entry_count == counts.taken_count + sum(counts.skipped.values())
     assert min(counts.skipped.values(), default=1) > 0
     assert (reading.turns.height > 0) == (counts.taken_count > 0)
 
 
-def check_turns(reading: Reading) -> None:
+def check_turns(reading: WholeFile) -> None:
     turns = reading.turns
     assert turns.schema == READ_SCHEMA
     assert turns["turn_id"].n_unique() == turns.height
@@ -87,17 +88,18 @@ def check_line(error: SlowwaveError) -> None:
     assert len(str(error)) < 1_000
 
 
-def read_file(path: Path, content: bytes | None = None) -> Reading | None:
+def read_file(path: Path, content: bytes | None = None) -> WholeFile | None:
     """The reading of a file with this content, checked; null where it ends with an error."""
     if content is not None:
         path.write_bytes(content)
     try:
-        parts = list(read_parts(path, bounds=BOUNDS))
+        reading = read_path(path, bounds=BOUNDS)
+        heights = [part.turns.height for part in read_parts(path, find_format(path), bounds=BOUNDS)]
     except SlowwaveError as error:
         check_line(error)
         return None
-    assert all(part.turns.height <= BOUNDS.part_turns for part in parts)
-    reading = whole(parts)
+    assert max(heights) <= BOUNDS.part_turns
+    assert sum(heights) == reading.turns.height
     check_sums(reading)
     check_turns(reading)
     return reading

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.ingest.fences import strip_injected
-from slowwave.ingest.formats import read_path
+from tests.reading import read_path
 
 spoken = st.text(alphabet="ab \n", min_size=1, max_size=6)
 session_lines = st.lists(

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
 from slowwave.trust.origins import TRUST
+from tests.reading import read_path
 
 NOTE = """---
 name: glazes
@@ -54,17 +54,6 @@ def test_a_note_belongs_to_the_folder_that_the_sessions_beside_it_were_held_in(f
     assert cwd() == [None]
     (folder.parent / "b.jsonl").write_text('{"type": "x"}\n{"cwd": "/home/mara/kiln"}\n')
     assert cwd() == ["/home/mara/kiln"]
-
-
-def test_the_index_gives_only_what_stands_nowhere_else(folder):
-    reading = read_path(folder / "MEMORY.md")
-    (content,) = reading.turns["content"]
-    assert "Fire on Fridays." in content
-    assert "gone.md" in content
-    assert "feedback_glazes" not in content
-    assert reading.skipped == {"line of an index": 1}
-    (folder / "MEMORY.md").write_text("- [Glazes](feedback_glazes.md)\n")
-    assert read_path(folder / "MEMORY.md").turns.is_empty()
 
 
 def test_notes_of_two_projects_are_two_and_a_changed_note_is_new(folder):

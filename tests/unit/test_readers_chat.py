@@ -5,8 +5,9 @@ import os
 from datetime import UTC, datetime
 
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.formats import read_parts, read_path
+from slowwave.ingest.formats import chat, read_parts
 from slowwave.schemas.identity import content_hash, stable_id
+from tests.reading import read_path
 
 
 def write(folder, *records, name="talk.jsonl"):
@@ -155,6 +156,6 @@ def test_a_secret_that_the_message_before_asked_for_is_known_in_the_ones_after_i
 def test_a_secret_is_known_in_later_parts_of_a_file(tmp_path):
     texts = ["The password is Kx9!tram-Pelle77.", "Thanks.", "So Kx9!tram-Pelle77 it was."]
     path = write(tmp_path, *({"role": "user", "content": text} for text in texts))
-    parts = list(read_parts(path, bounds=Bounds(part_turns=2)))
+    parts = list(read_parts(path, chat.FORMAT, bounds=Bounds(part_turns=2)))
     assert [part.turns.height for part in parts] == [2, 1]
     assert parts[1].turns["content"].to_list() == ["So [redacted:password] it was."]

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from slowwave.ingest.fences import FENCE_CLOSE, FENCE_OPEN
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.turns import READ_SCHEMA
 from slowwave.schemas.identity import content_hash, stable_id
+from tests.reading import read_path
 
 
 def user(content, **fields):

@@ -2,7 +2,6 @@
 
 import json
 import tracemalloc
-from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -11,8 +10,8 @@ import pytest
 
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
+from tests.reading import read_path
 
 KILN, FORK, THIRD = "019e0000-0000-7000-8000-0000000000a1", "019e3000-0000-7000-8000-0000000000b2", "kiln-3"
 TURNS = ["019e0001-0000-7000-8000-000000000001", "019e0002-0000-7000-8000-000000000002"]
@@ -148,26 +147,6 @@ def test_a_session_without_events_gives_what_the_model_was_sent_but_what_was_inj
     assert reading.skipped["thinking"] == 1
 
 
-def test_where_blocks_have_kinds_a_person_typed_those_of_one_kind(tmp_path):
-    def of_kinds(*pairs):
-        record = sent("user", *(text for _, text in pairs))
-        metadata = {"turn_id": TURNS[0], "content_item_kinds": [kind for kind, _ in pairs]}
-        return {
-            **record,
-            "payload": {**record["payload"], "internal_chat_message_metadata_passthrough": metadata},
-        }
-
-    records = [
-        meta(KILN),
-        of_kinds(("agents_md.instructions", "Use tabs."), ("hooks.additional_context", "Be kind.")),
-        of_kinds(("user.text", "<b>Which</b> glaze?")),
-        sent("assistant", "The blue one."),
-    ]
-    reading = read_path(written(tmp_path, *records))
-    assert reading.turns["content"].to_list() == ["<b>Which</b> glaze?", "The blue one."]
-    assert reading.skipped == {"session_meta": 1, "injected context": 2}
-
-
 def test_whose_words_of_a_turn_stand_as_no_events_are_taken_from_what_the_model_was_sent(tmp_path):
     records = [
         meta(KILN),
@@ -291,18 +270,6 @@ def test_a_kind_other_than_plain_is_injected(tmp_path):
         event("user_message", "Go."),
     ]
     assert said(written(tmp_path, *records)) == [("user", "Go.")]
-
-
-def test_a_copied_message_has_the_time_of_its_turn(tmp_path):
-    copied = at(LEGACY, "2026-05-15T22:00:00Z")
-    own = [
-        line("event_msg", {"type": "task_started", "turn_id": LATER}),
-        event("user_message", "Open it.") | {"timestamp": "2026-05-16T08:00:00Z"},
-    ]
-    turns = read_path(written(tmp_path, meta(FORK, forked_from_id=KILN), *copied, *own)).turns
-    begun = datetime.fromtimestamp(0x019E00010000 / 1000, UTC)
-    assert turns["event_time"][0] == turns["event_time"][1] == begun
-    assert turns["event_time"][-1] == datetime(2026, 5, 16, 8, tzinfo=UTC)
 
 
 def test_the_same_words_in_two_sessions_are_two_turns(tmp_path):

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
+from tests.reading import read_path
 
 
 def said(role: str, *texts: str, **blocks: object) -> dict:

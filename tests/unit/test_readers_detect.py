@@ -7,8 +7,8 @@ import pytest
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.ingest.files import source_hash
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
+from tests.reading import read_path
 
 CLAUDE = json.dumps(
     {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "Hi"}}

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from slowwave.errors import InputError
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.formats.documents import SECTION_WORDS
 from slowwave.schemas.identity import stable_id
+from tests.reading import read_path
 
 MARKDOWN = """\
 Before any heading.

@@ -10,8 +10,8 @@ import pytest
 
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.formats.archive import split
+from tests.reading import read_path
 
 
 def node(name, parent, *children, role="user", parts=("",), kind="text", time=None, **more):

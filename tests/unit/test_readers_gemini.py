@@ -8,8 +8,8 @@ import pytest
 
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
+from tests.reading import read_path
 
 HEAD = {"sessionId": "kiln-1", "projectHash": "abc", "startTime": "2026-05-06T10:00:00Z", "kind": "main"}
 

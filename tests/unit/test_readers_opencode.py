@@ -12,12 +12,12 @@ from slowwave.errors import InputError
 from slowwave.ingest.bounds import DEFAULTS, Bounds
 from slowwave.ingest.counts import Counts
 from slowwave.ingest.files import source_hash, state_of
-from slowwave.ingest.formats import read_path
 from slowwave.ingest.sources import find_sources
-from slowwave.ingest.turns import source_of, to_parts, whole
+from slowwave.ingest.turns import source_of, to_parts
 from slowwave.interfaces.http.routes.hooks import _moment
 from slowwave.recording.record import _messages
 from slowwave.schemas.requests import RecordRequest, RecordTurn
+from tests.reading import read_path
 
 TEXT = "id TEXT PRIMARY KEY, {}, time_created INTEGER, time_updated INTEGER, data TEXT"
 TABLES = {
@@ -204,9 +204,8 @@ def test_what_the_plugin_records_is_the_same_turns_as_the_database(path):
         for number, row in enumerate(read.iter_rows(named=True))
     ]  # fmt: skip
     messages = _messages(RecordRequest(turns=tuple(told), client="opencode"), Counts(), datetime.now(UTC))
-    again = whole(
-        to_parts(messages, source=source_of(path, "conversation"), kind="x", counts=Counts(), bounds=DEFAULTS)
-    )
+    source = source_of(path, "conversation")
+    (again,) = to_parts(messages, source=source, counts=Counts(), bounds=DEFAULTS)
     for column in ("turn_id", "content_hash"):
         assert again.turns[column].to_list() == read[column].to_list()
 
@@ -238,15 +237,12 @@ def test_messages_over_a_bound_are_left_out_and_named(path):
     ]
 
 
-def test_the_parts_of_a_message_have_a_bound_together_and_those_over_it_are_counted(path):
+def test_a_part_of_a_message_over_its_bound_is_left_out_and_named(path):
     with closing(opened(path)) as database:
-        say(database, "m8", "user", *(f"{number} {'kiln ' * 500}" for number in range(9)), minute=30)
+        say(database, "m8", "user", "How hot?", "kiln " * 2_200, minute=30)
     reading = read_path(path, bounds=Bounds(line_bytes=10_000))
-    assert reading.skipped["part of a message over its bound"] == 6
-    (said,) = reading.turns.filter(reading.turns["content"].str.starts_with("0 kiln"))["content"]
-    assert "2 kiln" in said
-    assert "3 kiln" not in said
-    (told,) = [
-        told for reason, told in reading.counts.excesses if reason == "part of a message over its bound"
+    assert "How hot?" in reading.turns["content"].to_list()
+    assert reading.skipped["part of a message over its bound"] == 1
+    assert [told.partition(":")[0] for _, told in reading.counts.excesses] == [
+        "message 3 has a part of 11,028 characters"
     ]
-    assert told == "message 3 has more parts than readers.line_bytes allows together: 10,000"

@@ -27,7 +27,7 @@ from slowwave.ingest.formats import (
 from slowwave.ingest.formats.archive import start_of
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.lines import first_line_of, json_records
-from slowwave.ingest.turns import RawMessage, Reading, source_of, to_parts, whole
+from slowwave.ingest.turns import RawMessage, Reading, source_of, to_parts
 
 FORMATS: Final = (
     claude_code.FORMAT,
@@ -48,31 +48,21 @@ FORMATS: Final = (
 )
 """In the order in which they are tried, and in which their places are listed."""
 
-
-def read_path(path: Path, *, bounds: Bounds = DEFAULTS) -> Reading:
-    """Turns of one file as a whole, as `read_parts` has them in parts."""
-    return whole(read_parts(path, bounds=bounds))
+EMPTY: Final = "empty file"
 
 
-def read_parts(path: Path, *, bounds: Bounds = DEFAULTS) -> Iterator[Reading]:
-    """Turns of one file in parts of a bounded size.
+def read_parts(path: Path, form: Format, *, bounds: Bounds = DEFAULTS) -> Iterator[Reading]:
+    """Turns of a file of conversations, in this form, in parts of a bounded size.
 
     Raises:
         NotFoundError: There is no such file.
-        InputError: It cannot be read, is in no known form, or holds memories. Other files are not touched by that.
+        InputError: It cannot be read. Other files are not touched by that.
     """
-    file, form = input_of(path, bounds), find_format(path, bounds=bounds)
-    if form.messages is None:
-        raise InputError(
-            f"{shown_path(path)} holds memories, not conversations: take it in by `slowwave ingest`."
-        )
-    yield from to_parts(
-        _named_if_empty(form.messages(file), file),
-        source=source_of(file.path, form.source_type),
-        kind=form.name,
-        counts=file.counts,
-        bounds=bounds,
-    )
+    file = input_of(path, bounds)
+    assert form.messages is not None  # a file of memories goes another way
+    messages = _named_if_empty(form.messages(file), file)
+    source = source_of(file.path, form.source_type)
+    yield from to_parts(messages, source=source, counts=file.counts, bounds=bounds)
 
 
 def find_format(path: Path, *, bounds: Bounds = DEFAULTS) -> Format:
@@ -132,5 +122,8 @@ def _named_if_empty(messages: Iterator[RawMessage], file: Input) -> Iterator[Raw
     """The messages of a file; one without any entry is counted as empty."""
     first = next(messages, None)
     if first is None and file.counts.is_empty and not file.counts.excesses:
-        file.counts.parts["empty file"] += 1
+        file.counts.parts[EMPTY] += 1
+        file.counts.exceed(
+            EMPTY, "there is nothing in it to read: check whether it is the file that you meant"
+        )
     return iter(()) if first is None else chain([first], messages)

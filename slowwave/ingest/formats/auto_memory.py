@@ -1,8 +1,8 @@
 """Claude Code's auto memory: `projects/<project>/memory/MEMORY.md` and a file a subject, in its settings folder.
 
 An agent wrote these notes for itself, also where they tell of a person or repeat their wish: they have the role of an
-assistant, so that no memory made of them is taken for a person's word. Lines of `MEMORY.md` that only point to another
-note are left out. A note that is changed becomes new turns; what it said before stays what it said before. Nobody knows
+assistant, so that no memory made of them is taken for a person's word. A note
+that is changed becomes new turns; what it said before stays what it said before. Nobody knows
 when a section was written, only that it was not after the last change of its file.
 
 Notes belong to the folder that the project's folder is named after, which the sessions next to it name.
@@ -17,7 +17,6 @@ from typing import Final
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.ingest.bounds import Bounds
-from slowwave.ingest.counts import Counts
 from slowwave.ingest.fields import json_value, object_of
 from slowwave.ingest.files import Input, file_time, path_text
 from slowwave.ingest.formats.claude_code import CLAUDE_PROJECTS
@@ -34,14 +33,10 @@ _SESSIONS: Final = 20
 _SESSION_LINES: Final = 50
 """Sessions next to the notes, and lines of each, that are looked at for the folder of the project."""
 
-_INDEX: Final = "MEMORY.md"
 _PROJECT: Final = re.compile(r"-.*|[A-Za-z]--.*")
 """A project's folder: its path, with a hyphen for each separator."""
 _SEPARATOR: Final = re.compile(r"[^A-Za-z0-9]")
 _FIELD: Final = re.compile(r"^[ \t]*(?P<name>name|description|type):[ \t]*(?P<value>[^\n]*)$", re.MULTILINE)
-_POINTER: Final = re.compile(
-    r"^[ \t]*[-*][ \t]+\[[^\]\n]*\]\((?P<file>[^)\n]{1,200}\.md)\)[^\n]*$", re.MULTILINE
-)
 
 
 def _folder_of(path: Path) -> Path | None:
@@ -63,8 +58,6 @@ def messages(file: Input) -> Iterator[RawMessage]:
     folder = _folder_of(file.path) or file.path.parent
     head, text = document_text(file)
     fields = {found["name"]: found["value"].strip(" \t\"'") for found in reversed([*_FIELD.finditer(head)])}
-    if file.path.name == _INDEX:
-        text = _without_pointers(text, folder, file.counts)
     body = "\n\n".join(part for part in (fields.get("description", ""), text) if part.strip())
     title, written, cwd = (
         _title(fields),
@@ -113,16 +106,3 @@ def _title(fields: dict[str, str]) -> str:
     kind = fields.get("type", "")
     about = f" ({kind})" if kind in KINDS else ""
     return f"{fields['name']}{about}" if fields.get("name") else about.strip(" ()")
-
-
-def _without_pointers(text: str, folder: Path, counts: Counts) -> str:
-    """The index without its lines for notes next to it."""
-
-    def kept(found: re.Match[str]) -> str:
-        name = found["file"]
-        if "/" in name or "\\" in name or not (folder / name).is_file():
-            return found[0]
-        counts.parts["line of an index"] += 1
-        return ""
-
-    return _POINTER.sub(kept, text)

@@ -68,8 +68,7 @@ def _of_conversation(
         counts.skip(f"message of a {PRIVATE}", len(spoken))
         return
     path = _branch(fields, nodes)
-    if others := len(spoken.difference(path)):
-        counts.skip("message of another branch", others)
+    counts.skip("message of another branch", len(spoken.difference(path)))
     time = parse_time(fields.get("create_time")) or parse_time(fields.get("update_time")) or modified
     for name in path:
         if name not in spoken:

@@ -80,60 +80,6 @@ class _Message:
     parts: dict[str, None] = field(default_factory=dict)
     """Texts in their order, each once."""
     line_count: int = 0
-    size: int = 0
-    """Characters of its texts."""
-    left_out: int = 0
-    """Characters of texts that came after there were more than a message may have."""
-
-    def extend(self, text: str, most: int) -> None:
-        """Add a text that the message has not yet, unless it has more than `most` characters already."""
-        if self.size > most:
-            self.left_out += len(text)
-        else:
-            self.parts[text] = None
-            self.size += len(text)
-
-
-class _Session:
-    """The messages of a file as they grow, line by line, until its end: what was said is a small part of a file."""
-
-    def __init__(self) -> None:
-        self.messages: list[_Message] = []
-        self._latest: dict[tuple[str, str], _Message] = {}
-        self._at_time: dict[tuple[str, str, datetime | None], _Message] = {}
-
-    def add(self, message: _Message, texts: list[str], *, most: int) -> bool:
-        """Add one line; false if it only repeats a message that is known."""
-        known = self._known(message)
-        if known is None:
-            known = message
-            if message.native_id is not None:
-                self._latest[message.role, message.native_id] = message
-                self._at_time[message.role, message.native_id, message.time] = message
-        new_texts = [text for text in texts if text not in known.parts]
-        if texts and not new_texts:
-            return False
-        if new_texts and not known.parts:
-            self.messages.append(known)
-            if known.role == "user":
-                self._latest.clear()
-        for text in new_texts:
-            known.extend(text, most)
-        known.line_count += bool(texts)
-        return True
-
-    def _known(self, message: _Message) -> _Message | None:
-        """The message that this line belongs to.
-
-        The same id at the same time is the same message, also when a forked session repeats it. The same id
-        later continues it only until a person speaks: after that it is an id used again.
-        """
-        if message.native_id is None:
-            return None
-        same = self._at_time.get((message.role, message.native_id, message.time))
-        if same is not None and (message.time is not None or same.session_id == message.session_id):
-            return same
-        return self._latest.get((message.role, message.native_id)) if message.role == "assistant" else None
 
 
 def messages(file: Input) -> Iterator[RawMessage]:
@@ -151,7 +97,6 @@ def messages(file: Input) -> Iterator[RawMessage]:
             git_branch=message.git_branch,
             place=f"line {message.line}",
             entry_count=message.line_count,
-            left_out=message.left_out,
         )
 
 
@@ -170,9 +115,16 @@ FORMAT: Final = Format(
 
 
 def _grown(file: Input) -> list[_Message]:
-    session, counts = _Session(), file.counts
-    session_id, time = file.name, None
+    """The messages of a file with all their lines: what was said is a small part of a file.
+
+    The same id at the same time is the same message, also when a forked session repeats it. An assistant's id that
+    comes again later continues its message only until a person speaks: after that it is an id used again.
+    """
+    counts, session_id, time = file.counts, file.name, None
     calls: dict[str, str] = {}
+    found: list[_Message] = []
+    begun: dict[tuple[str, ...], _Message] = {}
+    growing: dict[str, _Message] = {}
     for line, record in json_records(file):
         session_id = id_of(record, "sessionId") or session_id
         time = time_of(record, counts.parts) or time
@@ -181,20 +133,28 @@ def _grown(file: Input) -> list[_Message]:
         role, said = spoken
         if (texts := _said_texts(said.get("content"), role, counts)) is None:
             continue
-        message = _Message(
-            session_id=session_id,
-            role=role,
-            native_id=(id_of(said, "id") if role == "assistant" else None) or id_of(record, "uuid"),
-            time=time,
-            cwd=text_of(record, "cwd"),
-            git_branch=text_of(record, "gitBranch"),
-            line=line,
-        )
-        if not session.add(message, texts, most=file.bounds.message_characters):
-            counts.skip("repeated message")
-        elif not texts:
+        native_id = (id_of(said, "id") if role == "assistant" else None) or id_of(record, "uuid")
+        cwd, git_branch = text_of(record, "cwd"), text_of(record, "gitBranch")
+        message = _Message(session_id, role, native_id, time, cwd, git_branch, line)
+        if native_id is not None:
+            key = (role, native_id, session_id if time is None else time.isoformat())
+            known = begun.get(key) or (growing.get(native_id) if role == "assistant" else None)
+            if known is None:
+                begun[key] = growing[native_id] = message
+            message = known or message
+        is_first, new_texts = not message.parts, [text for text in texts if text not in message.parts]
+        if not texts:
             counts.skip(UNSPOKEN)
-    return session.messages
+        elif not new_texts:
+            counts.skip("repeated message")
+        else:
+            message.parts |= dict.fromkeys(new_texts)
+            message.line_count += 1
+            if is_first:
+                found.append(message)
+            if is_first and role == "user":
+                growing.clear()
+    return found
 
 
 def _spoken_message(record: Fields, calls: dict[str, str], counts: Counts) -> tuple[Role, Fields] | None:

@@ -14,7 +14,6 @@ thoughts, notices, files that `@` put into a prompt and sessions of sub-agents a
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +37,7 @@ from slowwave.schemas.refusals import clean_text
 _Place = tuple[int, int]
 """A line, and the place of a message on it."""
 _Placed = tuple[str, str, Fields]
-"""A message with its session and its place."""
+"""The session and the place of a message, and the message."""
 
 _ROLES: Final[dict[str, Role]] = {"user": "user", "gemini": "assistant"}
 _FILES: Final = re.compile(r"(?:^|\n)[ \t]*--- Content from referenced files ---")
@@ -49,41 +48,38 @@ _INJECTED: Final = re.compile(
     r"|This is the Gemini CLI\. We are setting up)"
 )
 _COMMAND: Final = re.compile(r"\s*/[a-z-]+(?: [a-z-]+)?\s*")
-_RECORD: Final = "session record"
 _ASKING: Final = "ask_user"
 """The tool by which the assistant asks the person. Tools of servers have other names (`mcp_...`)."""
 
 
-@dataclass
 class _Log:
-    """Places of the last version of each message of a log, and the messages that were taken back."""
+    """What counts in a log: it is read for that once more, since what is taken back comes before its taking back."""
 
-    last: dict[str, _Place] = field(default_factory=dict)
-    rewound: set[str] = field(default_factory=set)
-    session_id: str | None = None
-    is_subagent: bool = False
-
-    def follow(self, line: int, record: Fields) -> None:
-        """Take over a line."""
-        if "$rewindTo" in record:
-            self._take_back(id_of(record, "$rewindTo"))
-            return
-        head = object_of(record.get("$set")) or record
-        self.session_id = self.session_id or id_of(head, "sessionId")
-        self.is_subagent = self.is_subagent or head.get("kind") == "subagent"
-        for number, message in enumerate(_messages_on(record)):
-            if (name := id_of(message, "id")) is not None:
-                self.last[name] = line, number
-                self.rewound.discard(name)
+    def __init__(self, file: Input) -> None:
+        self.session_id: str | None = None
+        self.is_subagent = False
+        self.last: dict[str, _Place] = {}
+        """Places of the last version of each message."""
+        self.rewound = set[str]()
+        for line, record in json_records(file.again()):
+            if "$rewindTo" in record:
+                self._take_back(id_of(record, "$rewindTo"))
+                continue
+            head = object_of(record.get("$set")) or record
+            self.session_id = self.session_id or id_of(head, "sessionId")
+            self.is_subagent = self.is_subagent or head.get("kind") == "subagent"
+            for number, message in enumerate(_messages_on(record)):
+                if (name := id_of(message, "id")) is not None:
+                    self.last[name] = line, number
+                    self.rewound.discard(name)
 
     def _take_back(self, target: str | None) -> None:
         """Take back a message and all after it, or where it is unknown all there are."""
-        is_known = target in self.last
-        while self.last:
-            name, _ = self.last.popitem()
-            self.rewound.add(name)
-            if is_known and name == target:
-                return
+        names = [*self.last]
+        gone = names[names.index(target) :] if target in self.last else names
+        self.rewound.update(gone)
+        for name in gone:
+            del self.last[name]
 
 
 def _is_record(record: Fields) -> bool:
@@ -94,22 +90,18 @@ def _is_record(record: Fields) -> bool:
 
 
 def _of_log(file: Input) -> Iterator[_Placed]:
-    """Messages with their session and place. The log is read twice: what is taken back comes first."""
-    log, counts = _Log(), file.counts
-    for line, record in json_records(file.again()):
-        log.follow(line, record)
-    session_id = log.session_id or file.name
+    log, counts = _Log(file), file.counts
     for line, record in json_records(file):
         if log.is_subagent:
             counts.skip("sub-agent")
             continue
         if not _is_message(record):
-            counts.skip(_RECORD)
+            counts.skip("session record")
         for number, message in enumerate(_messages_on(record)):
             counts.entry_count += not _is_message(record)
             name = id_of(message, "id")
             if name is None or log.last.get(name) == (line, number):
-                yield session_id, f"line {line}", message
+                yield log.session_id or file.name, f"line {line}", message
             else:
                 counts.skip("rewound message" if name in log.rewound else "repeated message")
 
@@ -130,64 +122,67 @@ def _raw(messages: Iterable[_Placed], file: Input) -> Iterator[RawMessage]:
     counts, time, folder = file.counts, file_time(file.path), _folder_of(file.path)
     for session_id, place, message in messages:
         time = time_of(message, counts.parts) or time
-        kind = message.get("type")
-        role = _ROLES.get(kind) if isinstance(kind, str) else None
-        if role is None:
+        kind = str(message.get("type"))
+        if (role := _ROLES.get(kind)) is None:
             counts.skip("harness message" if kind in ("info", "error", "warning") else "unknown record type")
-            continue
-        texts = _texts(message, role, counts.parts)
-        if not texts:
+        elif texts := _texts(message, role, counts.parts):
+            name = id_of(message, "id")
+            yield RawMessage(
+                session_id=session_id,
+                role=role,
+                parts=tuple(texts),
+                event_time=time,
+                identity=None if name is None else ("gemini", session_id, name),
+                cwd=folder,
+                place=place,
+            )
+        else:
             counts.skip(UNSPOKEN)
-            continue
-        name = id_of(message, "id")
-        yield RawMessage(
-            session_id=session_id,
-            role=role,
-            parts=tuple(texts),
-            event_time=time,
-            identity=None if name is None else ("gemini", session_id, name),
-            cwd=folder,
-            place=place,
-        )
 
 
 def _texts(message: Fields, role: Role, skipped: Counter[str]) -> list[str]:
-    """The texts that were said: what a person saw of their own prompt where that is told, without attached files."""
-    content = message.get("content")
-    if role == "user":
-        content = message.get("displayContent") or content
+    """The texts that were said, and the questions of a call; of a prompt what the person saw where that is noted."""
+    shown = message.get("displayContent") if role == "user" else None
+    content = shown or message.get("content")
     texts: list[str] = []
-    for part in content if isinstance(content, list) else [content]:
-        text = part.get("text") if isinstance(part, dict) else part
-        if role == "user" and isinstance(text, str) and (hooks := _OF_HOOKS.match(text)):
-            skipped["injected context"] += 1
-            text = text[hooks.end() :]
-        if isinstance(part, dict) and part.get("thought"):
+    for part in content if isinstance(content, list) else [content] if content else []:
+        fields, text = object_of(part), object_of(part).get("text", part)
+        if fields.get("thought"):
             skipped["thinking"] += 1
-        elif not isinstance(text, str):
-            answers = _answers(part) if role == "user" else ""
-            texts += [answers] if answers else []
-            skipped["block without text"] += not answers and part not in (None, {}, [])
-        elif role == "user" and (_INJECTED.match(text) or _COMMAND.fullmatch(text)):
-            skipped["command" if _COMMAND.fullmatch(text) else "injected context"] += 1
-        elif role == "user" and (files := _FILES.search(text)):
-            skipped["attached file"] += 1
-            return [*texts, text[: files.start()]] if text[: files.start()].strip() else texts
-        elif text.strip():
+        elif isinstance(text, str) and role == "assistant":
             texts.append(text)
-    return [*texts, *_questions(message)] if role == "assistant" else texts
-
-
-def _questions(message: Fields) -> Iterator[str]:
-    """The questions that the assistant asked the person by a call, with what he could choose of."""
-    for call in map(object_of, list_of(message.get("toolCalls"))):
+        elif isinstance(text, str):
+            typed, has_files = _typed(text, skipped)
+            texts.append(typed)
+            if has_files:
+                break
+        elif answers := _answers(fields) if role == "user" else "":
+            texts.append(answers)
+        else:
+            skipped["block without text"] += 1
+    calls = map(object_of, list_of(message.get("toolCalls")) if role == "assistant" else ())
+    for call in calls:
         if call.get("name") == _ASKING and call.get("status") == "success":
-            yield from questions_in(object_of(call.get("args")))
+            texts += questions_in(object_of(call.get("args")))
+    return [text for text in texts if text.strip()]
 
 
-def _answers(part: object) -> str:
-    """The person's answers in what such a call returned, a line each; empty for another part."""
-    returned = object_of(object_of(part).get("functionResponse"))
+def _typed(text: str, skipped: Counter[str]) -> tuple[str, bool]:
+    """What a person typed of a part of a prompt, and whether files follow that `@` put into it."""
+    if hooks := _OF_HOOKS.match(text):
+        skipped["injected context"] += 1
+        text = text[hooks.end() :]
+    if _COMMAND.fullmatch(text) or _INJECTED.match(text):
+        skipped["command" if _COMMAND.fullmatch(text) else "injected context"] += 1
+        return "", False
+    if files := _FILES.search(text):
+        skipped["attached file"] += 1
+    return (text[: files.start()], True) if files else (text, False)
+
+
+def _answers(part: Fields) -> str:
+    """The person's answers in what a call with questions returned, a line each; empty for another part."""
+    returned = object_of(part.get("functionResponse"))
     if returned.get("name") != _ASKING:
         return ""
     told = object_of(json_value(object_of(returned.get("response")).get("output")))

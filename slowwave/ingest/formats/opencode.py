@@ -12,6 +12,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -34,29 +35,20 @@ from slowwave.ingest.formats.row import Format, Place
 from slowwave.ingest.lines import json_object
 from slowwave.ingest.turns import SPOKEN, RawMessage
 
-_TABLES: Final = ("session", "message", "part", "session_v2", "session_message")
-_MOST_LABEL: Final = 10_000
-"""Characters that are read of a session's id or folder; its other columns are not read, whatever they hold."""
 LONG_PART: Final = "part of a message over its bound"
-_SHORT_DATA: Final = "CASE WHEN length(data) <= ? THEN data END"
+_MESSAGE_TABLES: Final = {"session_message": "type", "message": "NULL"}
+"""Tables of messages, the newer form first, and what the speaker is in their rows, where it is not in the data."""
+_SHORT_DATA: Final = "CASE WHEN length(data) <= ? THEN data END AS data, length(data) AS size"
 """What is over its bound is never read."""
 _MAGIC: Final = b"SQLite format 3\x00"
 _JOURNAL_MODE: Final = slice(18, 20)
 _WAL: Final = b"\x02\x02"
 
 
-class _Session(NamedTuple):
-    """A session: its id, its folder, and whether a sub-agent had it."""
-
-    session_id: str
-    folder: str | None
-    is_subagent: bool
-
-
 class _Message(NamedTuple):
-    """A message: its session, its own id and role, when it was made, and its parts."""
+    """A message: the fields of its session, its own id and role, when it was made, and its parts."""
 
-    session: _Session
+    session: Fields
     native_id: str
     role: str
     created: object
@@ -70,47 +62,43 @@ def _raw(messages: Iterator[_Message], file: Input) -> Iterator[RawMessage]:
         counts.entry_count += 1
         made = parse_time(message.created)
         time = made or time
-        key = hash(message.native_id)
+        key, role, session = hash(message.native_id), SPOKEN.get(message.role), message.session
         if key in seen:
             counts.skip("repeated message")
-            continue
-        seen.add(key)
-        if message.session.is_subagent:
+        elif text_of(session, "parentID", "parent_id") is not None:
             counts.skip("sub-agent")
-        elif (role := SPOKEN.get(message.role)) is None:
+        elif role is None:
             counts.skip("harness message")
         elif texts := _said_texts(message.parts, counts.parts):
-            yield RawMessage(
-                session_id=message.session.session_id,
+            said = RawMessage(
+                session_id=id_of(session, "id", "sessionID") or file.path.stem,
                 role=role,
                 parts=tuple(texts),
                 event_time=time,
                 identity=opencode_identity(role, message.native_id, made),
-                cwd=message.session.folder,
+                cwd=text_of(session, "directory") or text_of(object_of(session.get("path")), "cwd"),
                 place=f"message {counts.entry_count}",
             )
+            yield said
             if role == "assistant":
-                yield from _answers(message, time, place=f"message {counts.entry_count}")
+                yield from _answers(message, said)
         else:
             counts.skip(UNSPOKEN)
+        seen.add(key)
 
 
-def _answers(message: _Message, time: datetime, *, place: str) -> Iterator[RawMessage]:
+def _answers(message: _Message, asked: RawMessage) -> Iterator[RawMessage]:
     """The person's answers to the questions in a message, each set as a message of its own."""
     for state, call in _answered(message.parts):
         at = parse_time(object_of(state.get("time")).get("end"))
-        told = [
-            ", ".join(map(str, list_of(answer)))
-            for answer in list_of(object_of(state["metadata"]).get("answers"))
-        ]
-        yield RawMessage(
-            session_id=message.session.session_id,
+        answers = list_of(object_of(state["metadata"]).get("answers"))
+        text = "\n".join(", ".join(map(str, list_of(answer))) for answer in answers)
+        yield replace(
+            asked,
             role="user",
-            parts=("\n".join(told),),
-            event_time=at or time,
+            parts=(text,),
+            event_time=at or asked.event_time,
             identity=opencode_identity("user", call, at),
-            cwd=message.session.folder,
-            place=place,
             entry_count=0,
         )
 
@@ -122,60 +110,51 @@ def opencode_identity(role: str, native_id: str, made: datetime | None) -> tuple
 
 def _of_export(file: Input) -> Iterator[_Message]:
     found = json_object(file)
-    session = _session(object_of(found.get("info")), file.path)
+    session = object_of(found.get("info"))
     for given in map(object_of, list_of(found.get("messages"))):
         info = object_of(given.get("info"))
-        kind, made = text_of(info, "role", "type") or "", object_of(info.get("time")).get("created")
-        yield _Message(
-            session,
-            id_of(info, "id") or str(file.counts.entry_count),
-            kind,
-            made,
-            list_of(given.get("parts")),
-        )
-
-
-def _session(info: Fields, path: Path) -> _Session:
-    folder = text_of(info, "directory") or text_of(object_of(info.get("path")), "cwd")
-    parent = text_of(info, "parentID", "parent_id")
-    return _Session(id_of(info, "id", "sessionID") or path.stem, folder, parent is not None)
+        role, made = text_of(info, "role", "type") or "", object_of(info.get("time")).get("created")
+        native_id = id_of(info, "id") or str(file.counts.entry_count)
+        yield _Message(session, native_id, role, made, list_of(given.get("parts")))
 
 
 def _of_database(file: Input) -> Iterator[_Message]:
-    bounds = file.bounds
-    with _opened(file.path, bounds) as database:
-        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-        tables = {name for (name,) in database.execute(query)} & {*_TABLES}
-        if not tables & {"message", "session_message"}:
+    with _opened(file.path, file.bounds) as database:
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables.isdisjoint(_MESSAGE_TABLES):
             raise InputError(
                 f"{shown_path(file.path)} is no database of OpenCode: it has no table of messages."
             )
-        sessions = _sessions(database, tables, file.path)
-        for number, row in enumerate(_rows(database, tables, bounds), start=1):
-            if number > bounds.file_lines:
-                allowed = f"a transcript may have {bounds.file_lines:,}"
+        sessions = {
+            id_of(session, "id"): session
+            for table in ("session", "session_v2")
+            if table in tables
+            for session in map(dict, database.execute(f"SELECT * FROM {table}"))  # noqa: S608 - names of our own
+        }
+        for number, row in enumerate(_rows(database, tables, file.bounds), start=1):
+            if number > file.bounds.file_lines:
+                allowed = f"a transcript may have {file.bounds.file_lines:,}"
                 file.counts.leave_out(LATE_LINE, f"the messages from {number:,} on are left out: {allowed}")
                 return
-            if (fields := _parsed(row.data)) is None:
-                is_long, allowed = (
-                    row.size > bounds.line_bytes,
-                    f"readers.line_bytes allows {bounds.line_bytes:,}",
-                )
-                excess = f"message {number} has {row.size:,} characters: {allowed}" if is_long else ""
+            fields = _parsed(row["data"])
+            if fields is None:
+                is_long = (row["size"] or 0) > file.bounds.line_bytes
+                excess = _excess(file.bounds, number, row["size"]) if is_long else ""
                 file.counts.leave_out(LONG_LINE if is_long else "unreadable message", excess)
                 continue
-            parts, left_out = _parts(database, row.native_id, fields, tables, bounds)
-            if left_out:
-                file.counts.parts[LONG_PART] += left_out
-                allowed = f"readers.line_bytes allows together: {bounds.line_bytes:,}"
-                file.counts.exceed(LONG_PART, f"message {number} has more parts than {allowed}")
             yield _Message(
-                session=sessions.get(row.session_id) or _session({"id": row.session_id}, file.path),
-                native_id=row.native_id,
-                role=row.kind or text_of(fields, "role") or "",
-                created=object_of(fields.get("time")).get("created") or row.made,
-                parts=parts,
+                session=sessions.get(str(row["session_id"])) or {"id": row["session_id"]},
+                native_id=str(row["id"]),
+                role=row["kind"] or text_of(fields, "role") or "",
+                created=object_of(fields.get("time")).get("created") or row["time_created"],
+                parts=_parts(database, row["id"], fields, file, number)
+                if "part" in tables
+                else _own_parts(fields),
             )
+
+
+def _excess(bounds: Bounds, number: int, size: int, what: str = "") -> str:
+    return f"message {number} has {what}{size:,} characters: readers.line_bytes allows {bounds.line_bytes:,}"
 
 
 @contextmanager
@@ -190,6 +169,7 @@ def _opened(path: Path, bounds: Bounds) -> Iterator[sqlite3.Connection]:
     address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if is_at_rest else ''}"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=5)) as database:
+            database.row_factory = sqlite3.Row
             database.text_factory = lambda raw: raw.decode("utf-8", "replace")
             database.execute("PRAGMA query_only = ON")
             database.execute("PRAGMA trusted_schema = OFF")
@@ -201,61 +181,38 @@ def _opened(path: Path, bounds: Bounds) -> Iterator[sqlite3.Connection]:
         ) from error
 
 
-def _sessions(database: sqlite3.Connection, tables: set[str], path: Path) -> dict[str, _Session]:
-    found = {}
-    for table in ("session", "session_v2"):
+def _rows(database: sqlite3.Connection, tables: set[str], bounds: Bounds) -> Iterator[sqlite3.Row]:
+    """Messages of all sessions in their order."""
+    for table, kind in _MESSAGE_TABLES.items():
         if table in tables:
-            known = {column for _, column, *_ in database.execute(f"PRAGMA table_info({table})")}
-            names = [name for name in ("id", "directory", "parent_id") if name in known] or ["rowid"]
-            columns = ", ".join(f"substr({name}, 1, {_MOST_LABEL})" for name in names)
-            for row in database.execute(f"SELECT {columns} FROM {table}"):  # noqa: S608 - names of our own
-                session = _session(dict(zip(names, row, strict=True)), path)
-                found[session.session_id] = session
-    return found
+            yield from database.execute(
+                f"SELECT id, session_id, {kind} AS kind, time_created, {_SHORT_DATA} FROM {table} "  # noqa: S608
+                "ORDER BY session_id, time_created, id",
+                (bounds.line_bytes,),
+            )
 
 
-class _Row(NamedTuple):
-    """A message's row: its data, null where it is too long, and the size of that in characters."""
-
-    native_id: str
-    session_id: str
-    kind: str | None
-    made: object
-    data: object
-    size: int
-
-
-def _rows(database: sqlite3.Connection, tables: set[str], bounds: Bounds) -> Iterator[_Row]:
-    """Messages of all sessions in their order, the newer form first."""
-    for table, kind in (("session_message", "type"), ("message", "NULL")):
-        if table not in tables:
-            continue
-        query = (
-            f"SELECT id, session_id, {kind}, time_created, {_SHORT_DATA}, length(data) FROM {table} "  # noqa: S608
-            "ORDER BY session_id, time_created, id"
-        )
-        for native_id, session_id, name, made, data, size in database.execute(query, (bounds.line_bytes,)):
-            yield _Row(str(native_id), str(session_id), name and str(name), made, data, int(size or 0))
+def _own_parts(fields: Fields) -> list[object]:
+    """The parts in a message's own data: its text or its content."""
+    text = fields.get("text")
+    return [{"type": "text", "text": text}] if isinstance(text, str) else list_of(fields.get("content"))
 
 
 def _parts(
-    database: sqlite3.Connection, native_id: str, fields: Fields, tables: set[str], bounds: Bounds
-) -> tuple[list[object], int]:
-    """The parts of a message, and how many are over its bound: its own text or content, else its rows of `part`."""
-    if isinstance(text := fields.get("text"), str):
-        return [{"type": "text", "text": text}], 0
-    if isinstance(content := fields.get("content"), list):
-        return content, 0
+    database: sqlite3.Connection, native_id: object, fields: Fields, file: Input, number: int
+) -> list[object]:
+    """The parts of a message: its own, else its rows of `part`; those over the bound of a line are left out."""
+    if own := _own_parts(fields):
+        return own
     parts: list[object] = []
-    left, left_out = bounds.line_bytes, 0
-    query = f"SELECT {_SHORT_DATA}, length(data) FROM part WHERE message_id = ? ORDER BY id"  # noqa: S608
-    for data, size in database.execute(query, (left, native_id)) if "part" in tables else ():
-        left -= size or 0
-        if left < 0:
-            left_out += 1
+    query = f"SELECT {_SHORT_DATA} FROM part WHERE message_id = ? ORDER BY id"  # noqa: S608
+    for row in database.execute(query, (file.bounds.line_bytes, native_id)):
+        if (row["size"] or 0) > file.bounds.line_bytes:
+            file.counts.parts[LONG_PART] += 1
+            file.counts.exceed(LONG_PART, _excess(file.bounds, number, row["size"], "a part of "))
         else:
-            parts.append(_parsed(data))
-    return parts, left_out
+            parts.append(_parsed(row["data"]))
+    return parts
 
 
 def _parsed(data: object) -> dict[str, object] | None:

@@ -7,7 +7,6 @@ without a value.
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
@@ -20,8 +19,9 @@ from pandera.errors import SchemaErrors
 
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
+from slowwave.ingest.counts import Counts
 from slowwave.ingest.fences import strip_injected
-from slowwave.ingest.fields import LONGEST_LABEL, Fields, json_value, object_of, parse_time
+from slowwave.ingest.fields import Fields, json_value, object_of, parse_time
 from slowwave.ingest.files import Input, shown_path
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.lines import Record, json_records, lines_of
@@ -63,7 +63,6 @@ UNUSABLE: Final = "line that cannot be used"
 _LEFT_OUT: Final = {"tombstones": {"content", "note"}}
 """Columns that no export has, as well as the user: the text of what a person deleted."""
 
-_MOST_IN_LIST: Final = 100_000
 _KEY: Final = re.compile(r"[0-9A-Za-z_-]{1,48}")
 _HASH: Final = re.compile(r"[0-9a-f]{16,64}")
 _HASHED: Final = {"cells", "turns"}
@@ -121,8 +120,28 @@ def read_own(file: Input) -> Iterator[tuple[str, pl.DataFrame]]:
         InputError: It cannot be read, is not whole, or is of a later form than this program knows.
     """
     _refuse_cut(file.path, file.bounds)
-    rows: list[dict[str, object]] = []
-    lines: list[int] = []
+    for kind, records in _batches(file):
+        rows = {
+            record.line: row for record in records if (row := _row(kind, record.fields, file)) is not None
+        }
+        frame = pl.DataFrame([*rows.values()], schema=schema_of(kind), orient="row")
+        kept = frame.with_columns(record_line=pl.Series([*rows], dtype=pl.Int64))
+        try:
+            checks_of(kind).validate(frame, lazy=True)
+        except SchemaErrors as error:
+            kept = kept.filter(~pl.int_range(pl.len()).is_in(error.failure_cases["index"].implode()))
+        for line in sorted({record.line for record in records} - {*kept["record_line"]}):
+            file.counts.skip(UNUSABLE)
+            excess = f"line {line} ({kind}) lacks a value, or has one that is not possible"
+            file.counts.exceed(UNUSABLE, excess)
+        file.counts.taken_count += kept.height
+        if kept.height:
+            yield kind, kept.drop("record_line")
+
+
+def _batches(file: Input) -> Iterator[tuple[str, list[Record]]]:
+    """The records of an export, those of one type that follow one another together."""
+    batch: list[Record] = []
     kind, size = "", 0
     for record in json_records(file):
         name = str(record.fields.get("type"))
@@ -131,43 +150,16 @@ def read_own(file: Input) -> Iterator[tuple[str, pl.DataFrame]]:
             file.counts.skip("header")
         elif name not in TABLE_OF:
             file.counts.skip("line of an unknown type")
-        elif (row := _row(name, record.fields, file)) is None:
-            _skip(file, record.line, name)
         else:
-            if rows and (
-                name != kind or len(rows) >= file.bounds.part_turns or size >= file.bounds.part_characters
-            ):
-                yield from _checked(kind, rows, lines, file)
-                rows, lines, size = [], [], 0
+            is_full = len(batch) >= file.bounds.part_turns or size >= file.bounds.part_characters
+            if batch and (name != kind or is_full):
+                yield kind, batch
+                batch, size = [], 0
             kind = name
-            rows.append(row)
-            lines.append(record.line)
-            size += len(str(row.get("content", "")))
-    if rows:
-        yield from _checked(kind, rows, lines, file)
-
-
-def _checked(
-    kind: str, rows: list[dict[str, object]], lines: list[int], file: Input
-) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The rows whose values are possible as a batch; the others are counted."""
-    frame, refused = pl.DataFrame(rows, schema=schema_of(kind), orient="row"), set[int]()
-    try:
-        checks_of(kind).validate(frame, lazy=True)
-    except SchemaErrors as error:
-        refused = set(error.failure_cases["index"].to_list())
-    for place in sorted(refused):
-        _skip(file, lines[place], kind)
-    kept = [place not in refused for place in range(frame.height)]
-    file.counts.taken_count += sum(kept)
-    if any(kept):
-        yield kind, frame.filter(pl.Series(kept))
-
-
-def _skip(file: Input, line: int, kind: str) -> None:
-    excess = f"line {line} ({kind}) lacks a value, or has one that is not possible"
-    file.counts.skip(UNUSABLE)
-    file.counts.exceed(UNUSABLE, excess)
+            batch.append(record)
+            size += len(str(record.fields.get("content", "")))
+    if batch:
+        yield kind, batch
 
 
 def _refuse_cut(path: Path, bounds: Bounds) -> None:
@@ -203,11 +195,10 @@ def _row(kind: str, fields: Fields, file: Input) -> dict[str, object] | None:
         given = fields.get(name, later.get(name))
         if given is None:
             row[name] = [] if dtype == pl.List(pl.String) else None
-            continue
-        most = file.bounds.line_bytes if name in texts_of(kind) else LONGEST_LABEL
-        row[name] = _typed(given, dtype, file.counts.redacted, is_text=name in texts_of(kind), most=most)
-        if row[name] is None:
+        elif (value := _typed(given, dtype)) is None:
             return None
+        else:
+            row[name] = _clean(value, file.counts, is_text=name in texts_of(kind))
     if not _KEY.fullmatch(str(row[KEYS[TABLE_OF[kind]]])):
         return None
     if TABLE_OF[kind] in _HASHED:
@@ -215,32 +206,30 @@ def _row(kind: str, fields: Fields, file: Input) -> dict[str, object] | None:
     return row
 
 
-def _typed(value: object, dtype: Dtype, redacted: Counter[str], *, is_text: bool, most: int) -> object | None:
+def _typed(value: object, dtype: Dtype) -> object | None:
     """A value in the type of its column; null where it has another."""
-    if dtype == pl.List(pl.String):
-        if not isinstance(value, list) or len(value) > _MOST_IN_LIST:
-            return None
-        texts = [_text(item, redacted, is_text=is_text, most=most) for item in value]
-        return None if None in texts else texts
-    if dtype == pl.String:
-        return _text(value, redacted, is_text=is_text, most=most)
     if dtype == TIMESTAMP:
         return parse_time(value) if isinstance(value, str) else None
-    if dtype == pl.Boolean or isinstance(value, bool):
-        return value if dtype == pl.Boolean and isinstance(value, bool) else None
-    if not isinstance(value, int | float) or not math.isfinite(value) or abs(value) >= 2**63:
+    if dtype == pl.List(pl.String):
+        return value if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
+    if dtype in (pl.String, pl.Boolean):
+        return value if isinstance(value, str if dtype == pl.String else bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    if dtype == pl.Int64:
-        return int(value) if value == int(value) else None
-    return float(value)
+    if not math.isfinite(value) or abs(value) >= 2**63 or (dtype == pl.Int64 and value != int(value)):
+        return None
+    return int(value) if dtype == pl.Int64 else float(value)
 
 
-def _text(value: object, redacted: Counter[str], *, is_text: bool, most: int) -> str | None:
-    if not isinstance(value, str) or len(value) > most:
-        return None
+def _clean(value: object, counts: Counts, *, is_text: bool) -> object:
+    """A text, or each of a list, without injected memory and secrets; an id with a secret in it as a hash."""
+    if isinstance(value, list):
+        return [_clean(item, counts, is_text=is_text) for item in value]
+    if not isinstance(value, str):
+        return value
     text = clean_text(value)
     if not is_text:
         return text if _HASH.fullmatch(text) else safe_id(text)
     safe, found = redact(strip_injected(text)[0])
-    redacted.update(found)
+    counts.redacted.update(found)
     return safe

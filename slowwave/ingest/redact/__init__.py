@@ -1,13 +1,7 @@
 """Secrets are found and taken out before anything is stored: each becomes a mark, `[redacted:kind]`."""
 
-from collections import Counter
-from typing import Final
-
-from slowwave.ingest.redact.spans import find, masked
+from slowwave.ingest.redact.spans import find, find_in_reply, without
 from slowwave.ingest.redact.table import in_force
-
-_HEARD: Final = 400
-"""Characters of the message before that are heard with a text: a question and its sentence."""
 
 
 def redact(text: str) -> tuple[str, dict[str, int]]:
@@ -15,22 +9,9 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
 
     Doing it again changes nothing.
     """
-    spans = find(text, in_force())
-    return (masked(text, spans), dict(Counter(span.kind for span in spans))) if spans else (text, {})
+    return without(text, find(text, in_force()))
 
 
 def redact_reply(text: str, before: str) -> tuple[str, dict[str, int]]:
-    """Redact a message together with the end of the one before it.
-
-    "What was the password of the wiki?" is one message, and a word that shows nothing by itself is the next. A text
-    longer than what is heard is no such answer and stays as it is.
-    """
-    if not before or len(text) > _HEARD:
-        return text, {}
-    head = f"{before[-_HEARD:].rstrip()}\n"
-    spans = [
-        span._replace(start=max(0, span.start - len(head)), end=span.end - len(head))
-        for span in find(head + text, in_force())
-        if span.end > len(head)
-    ]
-    return masked(text, spans), dict(Counter(span.kind for span in spans))
+    """The same for what only the message before it shows to be a secret (`find_in_reply`)."""
+    return without(text, find_in_reply(text, before, in_force()))

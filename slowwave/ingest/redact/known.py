@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import Final
 
 from slowwave.ingest.redact import looks
-from slowwave.ingest.redact.spans import Span, find, masked
+from slowwave.ingest.redact.spans import Span, find, find_in_reply, without
 from slowwave.ingest.redact.table import in_force
 
 MOST_VALUES: Final = 100
@@ -36,31 +36,33 @@ class Known:
 
     def redact(self, text: str) -> tuple[str, dict[str, int]]:
         """Text without secrets, and without those known before; and how many of each kind were replaced."""
-        spans = find(text, in_force())
+        safe, by_rules = self._without(text, find(text, in_force()))
+        safe, by_repetition = self.mask(safe)
+        return safe, dict(Counter(by_rules) + Counter(by_repetition))
+
+    def redact_reply(self, text: str, before: str) -> tuple[str, dict[str, int]]:
+        """Text without the secrets that only the message before it shows, and how many of each kind there were."""
+        return self._without(text, find_in_reply(text, before, in_force()))
+
+    def _without(self, text: str, spans: list[Span]) -> tuple[str, dict[str, int]]:
         for span in spans:
             self.learn(text[span.start : span.end], span.kind)
-        safe, found = self.mask(masked(text, spans) if spans else text)
-        return safe, dict(Counter(span.kind for span in spans) + Counter(found))
+        return without(text, spans)
 
     def mask(self, text: str) -> tuple[str, dict[str, int]]:
         """Text with marks in the place of what is known, and how many of each kind."""
-        known = self._kinds.copy()
+        known = self._kinds.copy()  # another thread may learn meanwhile
         spans: list[Span] = []
         for start, end in _places(text, {length for length, _ in known.values()}):
             found = known.get(_digest(text[start:end]))
             if found and not (spans and start < spans[-1].end):
                 spans.append(Span(start, end, found[1], "known"))
-        return (masked(text, spans), dict(Counter(span.kind for span in spans))) if spans else (text, {})
+        return without(text, spans)
 
     def learn(self, value: str, kind: str) -> None:
         """Know a value from now on, if it can be nothing else where it stands again."""
-        is_one = (
-            looks.is_strong(value)
-            or looks.is_random(value)
-            or looks.is_phrase(value)
-            or looks.is_chosen(value)
-        )
-        if not _SHORTEST <= len(value) <= _LONGEST or not is_one or any(map(str.isspace, value)):
+        is_word = _SHORTEST <= len(value) <= _LONGEST and not any(map(str.isspace, value))
+        if not is_word or not (looks.is_chosen(value) or looks.is_phrase(value)):
             return
         digest = _digest(value)
         if digest not in self._kinds:

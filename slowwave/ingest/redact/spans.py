@@ -2,7 +2,8 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from slowwave.ingest.redact import blocks, checks, grids, values
@@ -10,6 +11,8 @@ from slowwave.ingest.redact.labels import find_labels
 from slowwave.ingest.redact.table import STANDARD, Row, Rules
 from slowwave.ingest.redact.views import SIGN, as_read, replaced, runs
 
+_HEARD: Final = 400
+"""Characters of the message before that are heard with a text: a question and its sentence."""
 _RUN: Final = re.compile(r"[\w.~+/=:$*%@!-]{16,}")
 _WAYS: Final = (
     ("given", values.given),
@@ -52,9 +55,30 @@ def find(text: str, rules: Rules = STANDARD) -> list[Span]:
     return spans
 
 
+def find_in_reply(text: str, before: str, rules: Rules) -> list[Span]:
+    """The secrets of a message that the end of the one before it shows.
+
+    "What was the password of the wiki?" is one message, and a word that shows nothing by itself is the next. A text
+    longer than what is heard is no such answer.
+    """
+    if not before or len(text) > _HEARD:
+        return []
+    head = f"{before[-_HEARD:].rstrip()}\n"
+    return [
+        span._replace(start=max(0, span.start - len(head)), end=span.end - len(head))
+        for span in find(head + text, rules)
+        if span.end > len(head)
+    ]
+
+
 def masked(text: str, spans: Iterable[Span]) -> str:
     """The text with a mark in the place of each span."""
     return replaced(text, ((span.start, span.end, f"[redacted:{span.kind}]") for span in spans)).text
+
+
+def without(text: str, spans: Sequence[Span]) -> tuple[str, dict[str, int]]:
+    """The text with a mark in the place of each span, and how many there are of each kind."""
+    return (masked(text, spans), dict(Counter(span.kind for span in spans))) if spans else (text, {})
 
 
 def _round(text: str, rules: Rules) -> list[Span]:

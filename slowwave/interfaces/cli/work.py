@@ -49,8 +49,8 @@ def ingest(
 
     Unchanged files are skipped; no language model is asked. --follow without paths follows what --discover finds. A dry
     run also lists the secrets that redaction would take out of named files, with place, kind and rule and never the
-    secret; exit code 1 if there are any. A named file that cannot be read ends with exit code 65; in a folder it is
-    reported and stops no other.
+    secret; exit code 1 if there are any. A file that cannot be read is reported and stops no other; the exit code is
+    65 then.
     """
     if not follow and bool(paths) == discover:
         raise click.UsageError("name files or folders, or give --discover or --follow")
@@ -70,8 +70,7 @@ def ingest(
         with stopping_in_order(), progress_bars():
             report = memory.ingest(sources, dry_run=dry_run, are_found=discover)
     show_result(report, as_json=as_json)
-    is_named = not discover and all(path.is_file() for path in paths)
-    _require_readable(report, is_named=is_named)
+    _require_readable(report)
     if dry_run and not discover and not as_json and _show_secrets(paths, home):
         raise SystemExit(FOUND)
 
@@ -255,15 +254,13 @@ def _require_existing(paths: Iterable[Path]) -> None:
             raise NotFoundError(f"there is no file or folder {path}: check the path")
 
 
-def _require_readable(report: "StageReport", *, is_named: bool) -> None:
-    """Refuse a run that read none of its files, or not all of those that were named."""
+def _require_readable(report: "StageReport") -> None:
+    """End with an error where files or folders were left out since they cannot be read; all others were read."""
     from slowwave.schemas.report import UNREADABLE
 
-    refused = report.rejected.get(UNREADABLE, 0)
-    if refused and (refused == report.rows_in or is_named):
-        raise InputError(
-            f"{refused} of {report.rows_in} files could not be read; the report says which and why"
-        )
+    if refused := report.rejected.get(UNREADABLE, 0):
+        what = "1 file or folder" if refused == 1 else f"{refused} files or folders"
+        raise InputError(f"{what} could not be read: the report says which and why")
 
 
 def _discovered(memory: Any, *, is_agreed: bool, as_json: bool) -> list[str]:
