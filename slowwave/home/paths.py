@@ -4,6 +4,7 @@
     |-- slowwave.toml        settings (optional)
     |-- journal/             the truth
     |-- store/               derived tables
+    |-- damaged-store-<time> a store that was damaged, moved aside by a rebuild
     |-- cache/answers.sqlite answers of the language model
     |-- MEMORY.md            core memory, written by `promote`
     |-- core.json            hashes of the lines that it was written with: others are a person's

@@ -16,7 +16,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +187,7 @@ def renew(work: Workspace, plan: Plan) -> None:
     for folder in fresh.root.glob("g-*"):
         if folder.name != fresh.name:
             shutil.rmtree(folder, ignore_errors=True)
-    remove_damaged(fresh.root, until=datetime.max.replace(tzinfo=UTC))
+    remove_damaged(fresh.root)
     work.store, work.last_segment = fresh, renewed.last_segment
 
 
