@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 
 import polars as pl
 
+from slowwave.home.paths import Home
 from slowwave.journal.catalogue import CATALOGUE, encode
+from slowwave.journal.lookup import of_kind
 from slowwave.schemas.tables import KEYS, TABLES, TIMESTAMP, frame_schema
 
 NOW = datetime(2026, 9, 17, 3, 0, 0, 123456, tzinfo=UTC)
@@ -79,6 +81,11 @@ def events(kind: str, *payloads: Mapping[str, object]) -> pl.DataFrame:
     assert not unknown, f"{kind} has no {unknown}"
     whole = [{name: payload.get(name) for name in schema} for payload in payloads]
     return encode(kind, pl.DataFrame(whole, schema=schema, orient="row"))
+
+
+def uses(home: Home) -> pl.DataFrame:
+    """The records of use in the journal of a home."""
+    return of_kind(home.journal.scan().events, "usage.recorded")
 
 
 def of_row(kind: str, table: str, key: str, **given: object) -> pl.DataFrame:

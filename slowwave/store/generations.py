@@ -169,7 +169,7 @@ def set_aside(root: Path, now: datetime) -> Path:
 
 
 def damaged_stores(root: Path) -> list[Path]:
-    """Damaged stores next to the store's folder, oldest first: rebuilds keep them, a person or an erase removes them."""
+    """Damaged stores that rebuilds kept next to the store, oldest first; a person or an erase removes them."""
     return sorted(root.parent.glob(f"{ASIDE}-*"))
 
 

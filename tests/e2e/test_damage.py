@@ -554,7 +554,7 @@ def test_a_home_is_rescued_without_its_settings(home, wanted, monkeypatch):
 
 HELD = ("writer.json",)
 """As with settings: what a person holds is not removed for them."""
-OTHERS = ("MEMORY.md", "cache/answers.sqlite", "spool/usage.jsonl", "rederived/derivation.json")
+OTHERS = ("MEMORY.md", "cache/answers.sqlite", "rederived/derivation.json")
 
 
 @pytest.mark.parametrize("damage", ["garbled", "empty", "a folder"])
