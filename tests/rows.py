@@ -255,7 +255,6 @@ def one_of_every_kind() -> pl.DataFrame:
                 "contradiction.closed", {"contradiction_id": "x1", "resolution": "b_wins", "note": "gone"}
             ),
             events("cell.reviewed", {"cell_id": "c4", "verdict": "keep", "reason": "still so", **MODEL}),
-            events("cell.scanned", {"cell_id": "c4"}),
             events(
                 "judging.failed",
                 {"cell_id": "c7", "attempts": 3, "status": "quarantined", "error": "no JSON", **MODEL},
@@ -339,9 +338,7 @@ def one_of_every_kind() -> pl.DataFrame:
             of_row("edge.drawn", "edges", "g1", relation="causal", evidence=["c2"]),
             of_row("edge.drawn", "edges", "g2", relation="causal", evidence=["e1"]),
             of_row("edge.drawn", "edges", "g3", relation="causal", evidence=[]),
-            events("edge.ended", {"edge_id": "g1", "valid_until": NOW, "reason": "revived"}),
             events("edge.dropped", {"edge_id": "g2"}),
-            events("edge.examined", {"edge_id": "g3", **MODEL}),
             events("mention.dropped", {"mention_id": "m2"}),
             events("artifact.dropped", {"artifact_id": "a2"}),
             events("entity.flagged", {"entity_id": "e1", "reason": "superseded"}),

@@ -136,7 +136,7 @@ def only_line(text: str) -> str:
 def test_ingest_takes_a_transcript_in_once_and_says_what_it_did(home):
     first, again = call("ingest", SAMPLE, "--home", home), call("ingest", SAMPLE, "--home", home)
     assert (first.exit_code, again.exit_code) == (0, 0), first.output
-    assert "turns taken in" in first.stdout
+    assert "turns recorded" in first.stdout
     assert "files taken in" in first.stdout
     assert "left out: unchanged file" in again.stdout
     assert open_store(home / "store").count("turns") > 0
