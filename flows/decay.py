@@ -4,7 +4,7 @@ from prefect import flow
 
 from slowwave.schemas.report import StageReport
 from tasks.commit import commit
-from tasks.decay import commit_spooled_usage, find_uncounted_usage, find_usage_of, plan_usage
+from tasks.decay import find_uncounted_usage, find_usage_of, plan_usage
 from tasks.step import open_stage, run_name
 
 
@@ -20,7 +20,6 @@ def decay(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Only show what would change.
     """
     with open_stage("decay", home=home, dry_run=dry_run) as run:
-        commit_spooled_usage(run)
         usage = find_uncounted_usage(run.reader)
         if usage.is_empty():
             run.skip("no use of a memory to count")

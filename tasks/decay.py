@@ -2,26 +2,10 @@
 
 import polars as pl
 
-from slowwave.home.usage import collect_spools
 from slowwave.journal.plan import Plan, rejected
 from slowwave.lifecycle.retention import fold_usage, found_again
 from slowwave.store import col
-from tasks.commit import commit
-from tasks.step import Readable, StageRun, step
-
-
-@step
-def commit_spooled_usage(run: StageRun) -> None:
-    """Commits what readers left in the usage spool, then removes it.
-
-    If it is killed in between, the next run takes the same records again, and they count once.
-    """
-    spooled = collect_spools(run.workspace.home)
-    unreadable = [str(line) for line in range(spooled.unreadable_count)]
-    left_out = rejected("unreadable line in the usage spool", unreadable)
-    commit(run, Plan(events={"usage.recorded": spooled.usage}, rejected=left_out))
-    if not run.report.dry_run:
-        spooled.discard()
+from tasks.step import Readable, step
 
 
 @step

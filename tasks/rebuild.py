@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Collection, Sequence
-from datetime import timedelta
 from typing import NamedTuple
 
 import polars as pl
@@ -20,11 +19,10 @@ from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.store import (
     Store,
-    clear_root,
+    damaged_stores,
     filling,
-    has_remains,
     open_store,
-    remove_damaged,
+    set_aside,
     switch_from_damaged,
     table_damage,
     told,
@@ -110,7 +108,8 @@ def _open_living(home: Home) -> Living:
         damage = table_damage(store)
     except NotFoundError:
         # nothing to compare with: the journal is all that a rebuild needs
-        return Living(None, set(), ["no pointer names a generation"] if has_remains(home.store_root) else [])
+        is_empty = not home.store_root.is_dir() or not any(home.store_root.iterdir())
+        return Living(None, set(), [] if is_empty else ["no pointer names a generation"])
     except DamageError as error:
         return Living(None, set(), [error.what])
     except ConfigError:
@@ -138,7 +137,8 @@ def _fresh_store(home: Home, embedder: Embedder | None) -> Store:
         ConfigError: the folder cannot be written.
     """
     try:
-        clear_root(home.store_root, wall_clock())
+        if not home.store_root.is_dir() and (home.store_root.exists() or home.store_root.is_symlink()):
+            set_aside(home.store_root, wall_clock())
         return new_store(home.store_root, embedder, make_current=False)
     except OSError as error:
         raise ConfigError(
@@ -157,15 +157,12 @@ def _switch(home: Home, fresh: Store, damage: Sequence[str], held: Collection[st
 
     A store that was damaged is kept, and so is one that holds segments which the journal lost.
     """
-    now, kept = wall_clock(), timedelta(days=home.settings.store.keep_damaged_days)
-    remove_damaged(home.store_root, until=now - kept)
     notes = [f"the store was damaged: {told(damage)}"] if damage else []
     notes += [f"the store held {len(held)} segments that the journal lost"] if held else []
     if notes:
-        aside = switch_from_damaged(fresh, now)
+        switch_from_damaged(fresh, wall_clock())
         notes.append(
-            f"what lay in its folder is kept in {aside} until {now + kept:%Y-%m-%d}; the next night or rebuild after "
-            "that removes it"
+            f"what lay in its folder is kept in {damaged_stores(home.store_root)[-1]}: remove it when you like"
         )
     else:
         fresh.make_current()

@@ -123,8 +123,8 @@ def call(home: Path, harness: str, event: str, given: bytes | Any) -> str:
 
 
 def used(home: Path, kind: str, session: str) -> list[str]:
-    """Ids that the journal and the spool hold as used so in a conversation."""
-    files = [*home.glob("journal/*/*/*/*.jsonl"), *home.glob("spool/*.jsonl")]
+    """Ids that the journal holds as used so in a conversation."""
+    files = home.glob("journal/*/*/*/*.jsonl")
     found = list[str]()
     for line in (line for path in files for line in path.read_text(encoding="utf-8").splitlines()):
         record = json.loads(line)

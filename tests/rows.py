@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 
 import polars as pl
 
+from slowwave.home.paths import Home
 from slowwave.journal.catalogue import CATALOGUE, encode
+from slowwave.journal.lookup import of_kind
 from slowwave.schemas.tables import KEYS, TABLES, TIMESTAMP, frame_schema
 
 NOW = datetime(2026, 9, 17, 3, 0, 0, 123456, tzinfo=UTC)
@@ -79,6 +81,11 @@ def events(kind: str, *payloads: Mapping[str, object]) -> pl.DataFrame:
     assert not unknown, f"{kind} has no {unknown}"
     whole = [{name: payload.get(name) for name in schema} for payload in payloads]
     return encode(kind, pl.DataFrame(whole, schema=schema, orient="row"))
+
+
+def uses(home: Home) -> pl.DataFrame:
+    """The records of use in the journal of a home."""
+    return of_kind(home.journal.scan().events, "usage.recorded")
 
 
 def of_row(kind: str, table: str, key: str, **given: object) -> pl.DataFrame:
@@ -248,7 +255,6 @@ def one_of_every_kind() -> pl.DataFrame:
                 "contradiction.closed", {"contradiction_id": "x1", "resolution": "b_wins", "note": "gone"}
             ),
             events("cell.reviewed", {"cell_id": "c4", "verdict": "keep", "reason": "still so", **MODEL}),
-            events("cell.scanned", {"cell_id": "c4"}),
             events(
                 "judging.failed",
                 {"cell_id": "c7", "attempts": 3, "status": "quarantined", "error": "no JSON", **MODEL},
@@ -332,9 +338,7 @@ def one_of_every_kind() -> pl.DataFrame:
             of_row("edge.drawn", "edges", "g1", relation="causal", evidence=["c2"]),
             of_row("edge.drawn", "edges", "g2", relation="causal", evidence=["e1"]),
             of_row("edge.drawn", "edges", "g3", relation="causal", evidence=[]),
-            events("edge.ended", {"edge_id": "g1", "valid_until": NOW, "reason": "revived"}),
             events("edge.dropped", {"edge_id": "g2"}),
-            events("edge.examined", {"edge_id": "g3", **MODEL}),
             events("mention.dropped", {"mention_id": "m2"}),
             events("artifact.dropped", {"artifact_id": "a2"}),
             events("entity.flagged", {"entity_id": "e1", "reason": "superseded"}),

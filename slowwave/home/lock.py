@@ -10,11 +10,8 @@ So an edit beside a night waits for one commit at most. A killed holder lets go 
 
 import json
 import os
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -34,21 +31,6 @@ POLL_SECONDS = 0.05
 
 COMMIT_SECONDS = 300.0
 """Longest wait of a run for the edits that are being written: each takes a moment, and a night must not end for one."""
-
-
-@dataclass
-class _Holder:
-    """The thread of this process that holds a lock, and how often it took it."""
-
-    lock: FileLock
-    thread: int
-    depth: int = 1
-
-
-_HELD: dict[Path, _Holder] = {}
-"""The locks that this process holds, by their note. A file lock keeps other processes out, and threads not."""
-
-_GUARD = threading.Lock()
 
 
 @contextmanager
@@ -95,80 +77,57 @@ def rewriting(home: Home, *, patience_seconds: float = 0.0) -> Iterator[None]:
 
 
 @contextmanager
-def alone(path: Path, *, taken: Callable[[], str], folder: str = "folder") -> Iterator[None]:
-    """Holds a lock of its own for a long work that happens once at a time, and for which nobody waits.
+def alone(
+    path: Path, *, taken: Callable[[], str], folder: str = "folder", patience_seconds: float = 0.0
+) -> Iterator[FileLock]:
+    """Holds a lock for work that happens once at a time. Its thread may take it again.
 
     Raises:
-        BusyError: another process holds it; `taken` says so.
+        BusyError: another process or thread holds it for longer than `patience_seconds`; `taken` says so.
         ConfigError: its folder, as it is called to the user, cannot be written.
     """
-    lock = FileLock(path, timeout=0, thread_local=False)
+    # each thread has a count and an open file of its own, so that threads keep each other out as processes do
+    lock = FileLock(path, is_singleton=True)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock.acquire()
+        # all poll alike: among six writers that never rest, a run waits for two seconds at most
+        lock.acquire(timeout=patience_seconds, poll_interval=POLL_SECONDS)
     except Timeout as error:
         raise BusyError(taken()) from error
     except OSError as error:
         raise ConfigError(f"the {folder} {path.parent} cannot be written: {error.strerror}") from error
     try:
-        yield
+        yield lock
     finally:
         lock.release()
 
 
 @contextmanager
 def _holding(home: Home, note: Path, work: Work, *, patience_seconds: float) -> Iterator[None]:
-    key = note.resolve()
-    deadline = time.monotonic() + patience_seconds
-    # all poll alike: among six writers that never rest, a run waits for two seconds at most
-    while refusal := _take(home, key, work):
-        if time.monotonic() >= deadline:
-            raise BusyError(refusal)
-        time.sleep(POLL_SECONDS)
-    try:
-        yield
-    finally:
-        _release(key)
-
-
-def _take(home: Home, key: Path, work: Work) -> str:
-    """Takes the lock beside a note, or says who has it."""
-    with _GUARD:
-        held = _HELD.get(key)
-        if held is not None and work == "run" and held.thread == threading.get_ident():
-            held.depth += 1
-            return ""
-        if held is not None:
-            return _refusal(home, key)
-        lock = FileLock(key.with_suffix(".lock"), timeout=0, thread_local=False)
-        try:
-            home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock.acquire()
+    path = note.resolve().with_suffix(".lock")
+    if work == "edit" and FileLock(path, is_singleton=True).is_locked:
+        raise BusyError(_refusal(home, note))  # it would change what its own thread is looking at
+    with alone(
+        path, taken=lambda: _refusal(home, note), folder="home folder", patience_seconds=patience_seconds
+    ) as lock:
+        if is_first := lock.lock_counter == 1:
             since = datetime.now(UTC).isoformat(timespec="seconds")
-            key.write_text(json.dumps({"pid": os.getpid(), "since": since, "work": work}), encoding="utf-8")
-        except Timeout:
-            return _refusal(home, key)
-        except OSError as error:
-            lock.release()
-            raise unwritable(home, error) from error
-        _HELD[key] = _Holder(lock, threading.get_ident())
-    return ""
+            held = json.dumps({"pid": os.getpid(), "since": since, "work": work})
+            try:
+                note.write_text(held, encoding="utf-8")
+            except OSError as error:
+                raise unwritable(home, error) from error
+        try:
+            yield
+        finally:
+            if is_first:
+                with suppress(OSError):  # the note says who it was: the lock alone keeps others out
+                    note.unlink(missing_ok=True)
 
 
-def _release(key: Path) -> None:
-    with _GUARD:
-        held = _HELD[key]
-        held.depth -= 1
-        if held.depth == 0:
-            del _HELD[key]
-            with suppress(OSError):  # the note says who it was: the lock alone keeps others out
-                key.unlink(missing_ok=True)
-            held.lock.release()
-
-
-def _refusal(home: Home, key: Path) -> str:
+def _refusal(home: Home, note: Path) -> str:
     """Message that names the holder of a lock."""
-    held = _holder_of(key)
+    held = _holder_of(note)
     what = "an edit is being written" if held.get("work") == "edit" else "another run is writing"
     who = f"process {held.get('pid', 'unknown')} since {held.get('since', 'unknown')}"
     if held.get("pid") == os.getpid():

@@ -4,10 +4,10 @@
     |-- slowwave.toml        settings (optional)
     |-- journal/             the truth
     |-- store/               derived tables
+    |-- damaged-store-<time> a store that was damaged, moved aside by a rebuild
     |-- cache/answers.sqlite answers of the language model
     |-- MEMORY.md            core memory, written by `promote`
     |-- core.json            hashes of the lines that it was written with: others are a person's
-    |-- spool/               what was retrieved, until the night takes it into the journal
     |-- erase.json           an erase that was cut off, until the next one ends it
     |-- redact.json          a redaction that was cut off, until the next one ends it
     |-- redacted.json        the rules by which the texts were last redacted

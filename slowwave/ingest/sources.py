@@ -39,7 +39,7 @@ OUTPUTS, HIDDEN, LINK, SPECIAL, FOREIGN, ABOUT = (
 )
 
 HOME_PARTS: Final = frozenset(
-    {"MEMORY.md", "cache", "hooks", "journal", "prefect", "rederived", "server", "spool", "store"}
+    {"MEMORY.md", "cache", "hooks", "journal", "prefect", "rederived", "server", "store"}
 )
 """What Slowwave keeps in a home that could be taken for a source."""
 

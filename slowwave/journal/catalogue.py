@@ -16,7 +16,6 @@ from slowwave.journal.event_kind import (
     RECORDED,
     EventKind,
     Value,
-    Write,
     birth,
     derived,
     patch,
@@ -29,14 +28,10 @@ from slowwave.schemas.moments import day_of
 from slowwave.schemas.tables import IMPORTED, TIMESTAMP
 
 SCAN_SCHEMA = pl.Schema(
-    [
-        ("segment_id", pl.String),
-        ("event_id", pl.String),
-        ("kind", pl.String),
-        ("version", pl.Int64),
-        ("recorded_at", TIMESTAMP),
-        ("payload", pl.String),
-    ]
+    {
+        **dict.fromkeys(("segment_id", "event_id", "kind"), pl.String),
+        **{"version": pl.Int64, "recorded_at": TIMESTAMP, "payload": pl.String},
+    }
 )
 """A scanned journal: one row an event in segment order, the payload as JSON text."""
 
@@ -94,58 +89,38 @@ EPISODE_AT_BIRTH = birth(
     recorded_at=RECORDED,
 )
 PUT_BACK = patch("cell_usage", demoted_at=None).taking()
-TO_TOMBSTONE = [
-    whole("tombstones", deleted_at=RECORDED),
-    *removals("cells", "cell_usage", "judging", "core"),
-]
+TO_TOMBSTONE = [whole("tombstones", deleted_at=RECORDED), *removals("cells", "cell_usage", "judging", "core")]
 
-
-def judging(*columns: str, **values: Value) -> list[Write]:
-    """Changes of the judging state, for a memory that has none yet as well."""
-    return [
-        birth("judging", status="settled", **TRIES_OVER),
-        patch("judging", **values).taking(*columns),
-    ]
+SETTLED = patch("judging", status="settled", **TRIES_OVER).taking()
 
 
 KINDS = (
-    raw("turn.recorded", "turns taken in", row_of("turns"), whole("turns", recorded_at=RECORDED)),
-    raw("source.recorded", "files taken in", row_of("sources"), whole("sources")),
-    raw("usage.recorded", "usage records taken in", row_of("usage", without=("folded_at",)), birth("usage")),
+    raw("turn.recorded", row_of("turns"), whole("turns", recorded_at=RECORDED)),
+    raw("source.recorded", row_of("sources"), whole("sources")),
+    raw("usage.recorded", row_of("usage", without=("folded_at",)), birth("usage")),
     raw(
         "cell.deleted",
-        "deleted memories kept out",
         "cell_id content_hash note OWNER content evidence",
         *TO_TOMBSTONE,
         added=({"content": None}, {"evidence": []}),
         status="deleted",
         sentence=lambda row: _with_note("deleted by a person", row["note"]),
     ),
-    raw(
-        "chunk.released",
-        "chunks sent back to work",
-        "chunk_id",
-        patch("chunks", status="pending", **TRIES_OVER),
-    ),
-    derived("chunk.cut", "chunks cut", row_of("chunks"), birth("chunks", recorded_at=RECORDED)),
+    raw("chunk.released", "chunk_id", patch("chunks", status="pending", **TRIES_OVER)),
+    derived("chunk.cut", row_of("chunks"), birth("chunks", recorded_at=RECORDED)),
     derived(
         "chunk.gated",
-        "chunks through the gate",
         "chunk_id is_worth reason MADE_BY",
         patch("chunks", status="gated_out").of(lambda rows: rows.filter(~pl.col("is_worth"))),
     ),
     derived(
         "chunk.extracted",
-        "chunks extracted",
         "chunk_id cell_count rejected_count MADE_BY",
         patch("chunks", status="extracted", error=None, retry_at=None),
     ),
-    derived(
-        "chunk.failed", "chunks whose answers could not be used", "chunk_id TRIED MADE_BY", patch("chunks")
-    ),
+    derived("chunk.failed", "chunk_id TRIED MADE_BY", patch("chunks")),
     derived(
         "cell.extracted",
-        "memories made",
         row_of("cells"),
         birth("cells", recorded_at=RECORDED),
         USAGE_AT_BIRTH,
@@ -163,7 +138,6 @@ KINDS = (
     ),
     derived(
         "cell.imported",
-        "memories imported",
         OF_IMPORTS,
         patch("cell_usage"),
         patch("cells"),
@@ -171,7 +145,6 @@ KINDS = (
     ),
     derived(
         "cell.confirmed",
-        "memories said again",
         "cell_id confirmed_by confirmations evidence last_accessed MADE_BY",
         patch("cell_usage"),
         patch("cells").taking("evidence"),
@@ -179,7 +152,6 @@ KINDS = (
     ),
     derived(
         "cell.merged",
-        "exact repetitions merged",
         "cell_id superseded_by superseded_at",
         patch("cells"),
         status="superseded",
@@ -187,7 +159,6 @@ KINDS = (
     ),
     derived(
         "cell.retired",
-        "raw memories replaced by extracted ones",
         "cell_id superseded_at",
         patch("cells"),
         status="superseded",
@@ -195,7 +166,6 @@ KINDS = (
     ),
     derived(
         "cell.superseded",
-        "memories superseded",
         "cell_id superseded_by superseded_at valid_until verdict MADE_BY",
         # the prompt and the model behind a judgement are not those behind the memory
         patch("cells").taking("superseded_by", "superseded_at", "valid_until"),
@@ -204,34 +174,27 @@ KINDS = (
     ),
     derived(
         "cell.succeeded",
-        "memories that took the place of others",
         "cell_id supersedes summary MADE_BY",
         patch("cells").taking("supersedes", "summary"),
         sentence=lambda row: (
             f"took the place of {row['supersedes']}" if row["supersedes"] else "its timeline was told anew"
         ),
     ),
-    derived(
-        "cell.labelled", "memories given their short forms", "cell_id compressed index_label", patch("cells")
-    ),
+    derived("cell.labelled", "cell_id compressed index_label", patch("cells")),
     derived(
         "cell.judged",
-        "memories reconciled",
         "cell_id",
         patch("cells", is_judged=True),
-        # a judged memory's neighbours were looked at as well
-        *judging(status="settled", **TRIES_OVER, scanned_at=RECORDED),
+        SETTLED,
     ),
     derived(
         "cell.flagged",
-        "memories marked for review",
         "cell_id reason",
         patch("cells", needs_review=True),
         sentence=lambda row: f"needs review: {row['reason']}",
     ),
     derived(
         "cell.archived",
-        "memories archived",
         "cell_id effective_confidence reason archived_count",
         patch("cell_usage", archived_at=RECORDED),
         patch("cells"),
@@ -241,7 +204,6 @@ KINDS = (
     ),
     derived(
         "cell.revived",
-        "memories revived",
         "cell_id revived_count last_accessed reason",
         patch("cell_usage", revived_at=RECORDED),
         patch("cells"),
@@ -251,15 +213,13 @@ KINDS = (
     ),
     derived(
         "cell.pruned",
-        "superseded memories pruned",
         "cell_id reason",
         *removals("cells", "cell_usage", "judging"),
         sentence=lambda row: f"pruned: {row['reason']}",
     ),
-    derived("cell.assigned", "memories given a topic", "cell_id topic_id similarity", patch("cells")),
+    derived("cell.assigned", "cell_id topic_id similarity", patch("cells")),
     derived(
         "episode.written",
-        "episodes written",
         OF_EPISODES,
         # told anew, the text of an episode changes, and what happened to the memory stays
         EPISODE_AT_BIRTH,
@@ -269,59 +229,29 @@ KINDS = (
     ),
     derived(
         "episode.failed",
-        "episodes whose answers could not be used",
         "cell_id OWNER session_id status turn_count attempts error retry_at MADE_BY",
         birth("episodes"),
         patch("episodes").taking("status", "turn_count", "attempts", "error", "retry_at"),
     ),
-    derived(
-        "episode.dropped",
-        "episodes dropped with their conversation",
-        "cell_id reason",
-        *removals("cells", "cell_usage", "episodes", "core"),
-    ),
-    raw(
-        "episode.released",
-        "conversations sent back to work",
-        "cell_id",
-        patch("episodes", status="failed", **TRIES_OVER),
-    ),
-    raw(
-        "judging.released",
-        "memories sent back to be judged",
-        "cell_id",
-        *judging(status="settled", **TRIES_OVER),
-    ),
+    derived("episode.dropped", "cell_id reason", *removals("cells", "cell_usage", "episodes", "core")),
+    raw("episode.released", "cell_id", patch("episodes", status="failed", **TRIES_OVER)),
+    raw("judging.released", "cell_id", SETTLED),
     derived(
         "cell.reviewed",
-        "memories reviewed",
         "cell_id verdict reason MADE_BY",
         patch("cells", needs_review=False).taking(),
-        *judging(status="settled", **TRIES_OVER),
-    ),
-    derived(
-        "cell.scanned",
-        "memories whose neighbours were looked at again",
-        "cell_id",
-        *judging(scanned_at=RECORDED),
+        SETTLED,
     ),
     derived(
         "cell.reinstated",
-        "repetitions that hold by themselves",
         "cell_id",
         patch("cells", superseded_by=None, superseded_at=None, valid_until=None),
         status="active",
         sentence=lambda _: "holds by itself again: another value held in between",
     ),
-    derived(
-        "judging.failed",
-        "memories whose judgement could not be used",
-        "cell_id TRIED MADE_BY",
-        *judging("status", "attempts", "error", "retry_at"),
-    ),
+    derived("judging.failed", "cell_id TRIED MADE_BY", whole("judging")),
     raw(
         "cell.protected",
-        "protections passed on",
         "cell_id confidence note",
         patch("cells", protected=True),
         PUT_BACK,
@@ -329,133 +259,104 @@ KINDS = (
     ),
     raw(
         "cell.restored",
-        "memories restored",
         "cell_id status superseded_by superseded_at valid_until",
         patch("cells"),
         sentence=lambda row: f"{row['status']} again, by a person's word",
     ),
     raw(
         "cell.dated",
-        "memories given another day",
         "cell_id valid_from",
         patch("cells"),
         sentence=lambda row: f"true since {day_of(cast('datetime', row['valid_from']))}, as a person said",
     ),
-    raw("cell.readmitted", "deletions taken back", "cell_id", *removals("tombstones")),
-    raw("cell.erased", "memories erased", "cell_id content_hash OWNER", *TO_TOMBSTONE),
+    raw("cell.readmitted", "cell_id", *removals("tombstones")),
+    raw("cell.erased", "cell_id content_hash OWNER", *TO_TOMBSTONE),
     raw(
         "turn.erased",
-        "turns erased",
         "turn_id source_id content_hash OWNER",
         whole("erasures", erased_at=RECORDED),
         *removals("turns"),
     ),
     derived(
         "cell_usage.folded",
-        "usage counts updated",
         row_of("cell_usage", without=("archived_count", "archived_at", "revived_at", "demoted_at")),
         patch("cell_usage"),
         added=({"retrieved_at": None},),
     ),
-    derived("usage.folded", "usage records folded in", "usage_id", patch("usage", folded_at=RECORDED)),
+    derived("usage.folded", "usage_id", patch("usage", folded_at=RECORDED)),
     derived(
         "cell.linked",
-        "memories linked",
         "cell_id confirmations",
         birth("links", linked_at=RECORDED),
         patch("links", linked_at=RECORDED),
     ),
-    derived(
-        "cell.examined", "memories looked at for causes", "cell_id", patch("links", examined_at=RECORDED)
-    ),
-    derived("cell.unlinked", "memories that left the graph", "cell_id", *removals("links")),
+    derived("cell.examined", "cell_id", patch("links", examined_at=RECORDED)),
+    derived("cell.unlinked", "cell_id", *removals("links")),
     derived(
         "topic.opened",
-        "topics opened",
         "topic_id name OWNER MADE_BY",
         birth("topics", cell_count=0, unsummarized_count=0, needs_review=False, updated_at=RECORDED),
         added=({"prompt_version": None, "model": None},),
     ),
-    derived(
-        "topic.counted", "topics counted again", "topic_id cell_count unsummarized_count", patch("topics")
-    ),
-    derived("topic.merged", "topics merged", "topic_id merged_into", patch("topics")),
-    derived("topic.renamed", "topics renamed", "topic_id name", patch("topics")),
+    derived("topic.counted", "topic_id cell_count unsummarized_count", patch("topics")),
+    derived("topic.merged", "topic_id merged_into", patch("topics")),
+    derived("topic.renamed", "topic_id name", patch("topics")),
     derived(
         "topic.summarized",
-        "topic summaries written",
         "topic_id summary compressed cell_ids MADE_BY",
         patch(
             "topics", summarized_at=RECORDED, updated_at=RECORDED, unsummarized_count=0, needs_review=False
         ),
         patch("cells", is_summarized=True).of(_named_cells),
     ),
+    derived("topic.flagged", "topic_id reason", patch("topics", needs_review=True)),
     derived(
-        "topic.flagged", "topics marked for review", "topic_id reason", patch("topics", needs_review=True)
-    ),
-    derived(
-        "pair.judged",
-        "pairs judged or noted",
-        row_of("judgements", without=("judged_at",)),
-        whole("judgements", judged_at=RECORDED),
+        "pair.judged", row_of("judgements", without=("judged_at",)), whole("judgements", judged_at=RECORDED)
     ),
     derived(
         "contradiction.opened",
-        "contradictions opened",
         "contradiction_id cell_a cell_b subject attribute note OWNER MADE_BY",
         birth("contradictions", status="open", detected_at=RECORDED),
     ),
-    derived(
-        "contradiction.imported",
-        "contradictions imported",
-        row_of("contradictions", without=()),
-        birth("contradictions"),
-    ),
+    derived("contradiction.imported", row_of("contradictions", without=()), birth("contradictions")),
     derived(
         "contradiction.closed",
-        "contradictions closed, since a side no longer stands",
         "contradiction_id resolution note",
         patch("contradictions", status="resolved", resolved_at=RECORDED),
     ),
     raw(
         "contradiction.resolved",
-        "contradictions resolved",
         "contradiction_id resolution resolution_note winner_id",
         patch("contradictions", status="resolved", resolved_at=RECORDED),
         added=({},),
     ),
     raw(
         "contradiction.reopened",
-        "contradictions opened again",
         "contradiction_id",
         patch("contradictions", status="open", resolution=None, resolution_note=None, resolved_at=None),
     ),
     derived(
         "topic.unsummarized",
-        "topic summaries taken back",
         "topic_id cell_ids reason",
         patch("topics", **NO_SUMMARY, compressed=None, summarized_at=None, needs_review=True),
         patch("cells", is_summarized=False).of(_named_cells),
     ),
     derived(
         "core.promoted",
-        "lines of core memory that entered or were reworded",
         row_of("core", "reason MADE_BY", without=("promoted_at",)),
         whole("core", promoted_at=RECORDED),
         PUT_BACK,
         sentence=lambda row: f"line {row['line_rank']} of core memory",
     ),
-    derived("core.moved", "lines of core memory that moved up or down", "cell_id line_rank", patch("core")),
+    derived("core.moved", "cell_id line_rank", patch("core")),
     derived(
         "core.demoted",
-        "lines of core memory that left",
         "cell_id reason",
         *removals("core"),
         sentence=lambda row: f"left core memory: {row['reason']}",
     ),
     raw(
         "core.struck",
-        "lines that a person took out of core memory",
         "cell_id",
         *removals("core"),
         patch("cell_usage", demoted_at=RECORDED),
@@ -463,74 +364,41 @@ KINDS = (
     ),
     derived(
         "entity.resolved",
-        "entities found or changed",
         "entity_id OWNER canonical_name entity_type aliases family mention_count",
         # a new entity is born without a summary; a known one keeps the one that it has
         birth("entities", needs_review=False, updated_at=RECORDED),
         patch("entities", updated_at=RECORDED),
     ),
-    derived(
-        "entity.merged",
-        "entities that became one with others",
-        "entity_id merged_into",
-        *removals("entities"),
-    ),
-    derived("entity.dropped", "entities that no memory names any more", "entity_id", *removals("entities")),
+    derived("entity.merged", "entity_id merged_into", *removals("entities")),
+    derived("entity.dropped", "entity_id", *removals("entities")),
     derived(
         "entity.enriched",
-        "entity summaries written",
         "entity_id summary enriched_count MADE_BY",
         patch("entities", needs_review=False, updated_at=RECORDED),
     ),
-    derived(
-        "entity.flagged",
-        "entities marked for review",
-        "entity_id reason",
-        patch("entities", needs_review=True),
-    ),
+    derived("entity.flagged", "entity_id reason", patch("entities", needs_review=True)),
     derived(
         "entity.unsummarized",
-        "entity summaries taken back",
         "entity_id reason",
         patch("entities", **NO_SUMMARY, enriched_count=None, needs_review=False),
     ),
-    derived(
-        "identity.recorded",
-        "descriptions of people compared with others",
-        row_of("identities"),
-        whole("identities", recorded_at=RECORDED),
-    ),
-    derived(
-        "identity.dropped",
-        "descriptions of people parted from others",
-        "identity_id",
-        *removals("identities"),
-    ),
-    derived("mention.recorded", "mentions recorded", row_of("mentions"), whole("mentions")),
-    derived("mention.dropped", "mentions of memories that are gone", "mention_id", *removals("mentions")),
-    derived("artifact.recorded", "artifacts recorded", row_of("artifacts"), whole("artifacts")),
-    derived("artifact.dropped", "artifacts of memories that are gone", "artifact_id", *removals("artifacts")),
-    derived(
-        "edge.drawn",
-        "causes linked with effects",
-        row_of("edges"),
-        whole("edges", recorded_at=RECORDED).of(_causes),
-    ),
-    derived("edge.ended", "edges that hold no longer", "edge_id valid_until reason", patch("edges")),
-    derived("edge.dropped", "causes or effects that are gone", "edge_id", *removals("edges")),
-    derived("edge.examined", "pairs of sessions asked about causes", "edge_id MADE_BY", patch("edges")),
-    raw("derivation.switched", "derivations put in the place of the memory", "derivation_id"),
-    derived(
-        "text.redacted", "events that lost secrets", "redaction_id event_id secret_kind secret_count rules_id"
-    ),
+    derived("identity.recorded", row_of("identities"), whole("identities", recorded_at=RECORDED)),
+    derived("identity.dropped", "identity_id", *removals("identities")),
+    derived("mention.recorded", row_of("mentions"), whole("mentions")),
+    derived("mention.dropped", "mention_id", *removals("mentions")),
+    derived("artifact.recorded", row_of("artifacts"), whole("artifacts")),
+    derived("artifact.dropped", "artifact_id", *removals("artifacts")),
+    derived("edge.drawn", row_of("edges"), whole("edges", recorded_at=RECORDED).of(_causes)),
+    derived("edge.dropped", "edge_id", *removals("edges")),
+    raw("derivation.switched", "derivation_id"),
+    derived("text.redacted", "redaction_id event_id secret_kind secret_count rules_id"),
     derived(
         "space.fitted",
-        "fits of the vector space",
         row_of("spaces", without=("fitted_at",)),
         whole("spaces", fitted_at=RECORDED),
         added=({"noise_mean": None, "noise_std": None, "kin": None},),
     ),
-    derived("night.completed", "nights recorded", row_of("nights"), whole("nights")),
+    derived("night.completed", row_of("nights"), whole("nights")),
 )
 
 CATALOGUE: dict[str, EventKind] = {kind.kind: kind for kind in KINDS}
@@ -538,10 +406,25 @@ CATALOGUE: dict[str, EventKind] = {kind.kind: kind for kind in KINDS}
 FORMER_KINDS = {"vitals.folded": "cell_usage.folded"}
 """Names that kinds have in segments of an older Slowwave, with the names of today."""
 
+DEAD_KINDS = frozenset({"cell.scanned", "edge.ended", "edge.examined"})
+"""Kinds in segments of an older Slowwave that change nothing any more."""
+
+PLURALS = {
+    "cell": "memories",
+    "cell_usage": "usage counts",
+    "core": "lines of core memory",
+    "entity": "entities",
+    "identity": "identities",
+    "judging": "judgements of memories",
+    "usage": "records of use",
+}
+"""What kinds of events speak of, where that is not their noun with an s."""
+
 
 def title_of(name: str) -> str:
-    """The title of a kind of event in counts; any other name of a count is its own title."""
-    return CATALOGUE[name].title if name in CATALOGUE else name
+    """A kind of event in counts, such as "memories archived"; any other name of a count is its own title."""
+    noun, _, verb = name.partition(".")
+    return f"{PLURALS.get(noun, f'{noun}s')} {verb}" if name in CATALOGUE else name
 
 
 def rows_of(kind: str, rows: Sequence[tuple[object, ...] | dict[str, object]]) -> pl.DataFrame:

@@ -87,17 +87,15 @@ def removals(*tables: str) -> list[Write]:
 
 @dataclass(frozen=True)
 class EventKind:
-    """One kind of event.
+    """One kind of event; what it means to a reader says `docs/events.md`.
 
-    `title` names its events in counts ("memories archived"); what it means to a reader says `docs/events.md`. `status`
-    is the status in which it leaves its memory, which a patch of `cells` sets; null where it leaves that as it was.
-    `sentence` tells a payload as a step of its memory's life; kinds without one are no such step. A payload that gets
-    new columns adds a step to `added`: the columns, with the value that older events mean. Old segments are never
+    `status` is the status in which it leaves its memory, which a patch of `cells` sets; null where it leaves that as it
+    was. `sentence` renders a payload as a step of its memory's life; kinds without one are no such step. A payload that
+    gets new columns adds a step to `added`: the columns, with the value that older events mean. Old segments are never
     rewritten and stay readable.
     """
 
     kind: str
-    title: str
     payload: pl.Schema
     writes: tuple[Write, ...]
     is_raw: bool
@@ -117,7 +115,6 @@ class EventKind:
 
 def derived(
     kind: str,
-    title: str,
     payload: str | Mapping[str, Dtype],
     *writes: Write,
     added: tuple[Mapping[str, object], ...] = (),
@@ -127,7 +124,7 @@ def derived(
 ) -> EventKind:
     """A kind that says what was decided; `payload` may be names (`columns_named`)."""
     columns = columns_named(payload) if isinstance(payload, str) else payload
-    return EventKind(kind, title, pl.Schema(columns), writes, is_raw, added, status, sentence)
+    return EventKind(kind, pl.Schema(columns), writes, is_raw, added, status, sentence)
 
 
 raw = partial(derived, is_raw=True)

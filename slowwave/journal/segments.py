@@ -25,7 +25,7 @@ import polars as pl
 from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
-from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso
+from slowwave.journal.catalogue import CATALOGUE, DEAD_KINDS, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso
 from slowwave.whole_file import open_plain, read_plain, write_whole
 
 FORMAT = 1
@@ -370,6 +370,7 @@ def _parse(segment_id: str, lines: Sequence[str]) -> pl.DataFrame:
             pl.col("line").str.extract(r'^\{.*?"payload": (.*)\}$').alias("payload"),
         )
         .unnest("envelope")
+        .filter(~pl.col("kind").is_in(DEAD_KINDS))
         .with_columns(pl.col("kind").replace(FORMER_KINDS), from_iso("recorded_at"))
         .select(*SCAN_SCHEMA.names())
     )

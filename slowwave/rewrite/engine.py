@@ -3,7 +3,7 @@
     commit     events that name what changes, by digests, ids and counts alone
     rewrite    each segment of the journal, one after the other, each whole or not at all
     renew      a new generation of the store from that journal; every older one goes
-    clean      answer cache, spools, core memory, what conversations were shown, logs, drafts
+    clean      answer cache, core memory, what conversations were shown, logs, drafts
     prove      search every byte of the home and every row of the store
 
 A derivation beside the memory is dropped first: it was made from what changes. A kill between any two leaves a home
@@ -16,7 +16,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ from slowwave.journal.segments import Journal
 from slowwave.progress import progress
 from slowwave.recording.folding import embed
 from slowwave.rewrite.byte_scan import files_with, rows_with
-from slowwave.rewrite.leftovers import clean, take_spool
+from slowwave.rewrite.leftovers import clean
 from slowwave.rewrite.transform import Event, Masker, Payload, line_after, quoting, read_line
 from slowwave.store import create_beside, filling, remove_damaged
 from slowwave.whole_file import remove_drafts, write_whole
@@ -120,7 +119,6 @@ def run(work: Workspace, plan: Plan) -> Rewritten:
     home, path = work.home, plan.path_in(work.home)
     is_dropped = drop_derivation(home)
     write_whole(path, plan.model_dump_json(), mode=0o600)  # it holds the texts: for this user alone
-    take_spool(work, plan.gone)
     commit_names(work, plan)
     counts = rewrite_journal(home.journal, plan)
     renew(work, plan)
@@ -188,7 +186,7 @@ def renew(work: Workspace, plan: Plan) -> None:
     for folder in fresh.root.glob("g-*"):
         if folder.name != fresh.name:
             shutil.rmtree(folder, ignore_errors=True)
-    remove_damaged(fresh.root, until=datetime.max.replace(tzinfo=UTC))
+    remove_damaged(fresh.root)
     work.store, work.last_segment = fresh, renewed.last_segment
 
 

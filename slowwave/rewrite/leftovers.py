@@ -1,30 +1,17 @@
-"""Files next to journal and store that quote what goes: caches, spools, logs, core memory, drafts of killed writers.
+"""Files next to journal and store that quote what goes: caches, logs, core memory, drafts of killed writers.
 
 Prefect's database is not ours: reports in it hold numbers alone, and the byte scan names it if a text is in it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-
-import polars as pl
 
 from slowwave.home.core_memory import write_core
 from slowwave.home.paths import Home
-from slowwave.home.usage import RECORDED, collect_spools
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import encode
 from slowwave.recall.shown import FOLDER as SHOWN_FOLDER
 from slowwave.rewrite.byte_scan import files_with
 from slowwave.whole_file import DRAFTS
-
-
-def take_spool(work: Workspace, cell_ids: Collection[str]) -> None:
-    """Bring the record of use into the journal, without what goes: the spool is empty afterwards."""
-    spooled = collect_spools(work.home)
-    kept = spooled.usage.filter(~pl.col("cell_id").is_in(list(cell_ids)))
-    if kept.height:
-        work.home.journal.commit(encode(RECORDED, kept), now=work.clock())
-    spooled.discard()
 
 
 def clean(work: Workspace, texts: Sequence[str], masked: Callable[[str], str]) -> dict[str, int]:

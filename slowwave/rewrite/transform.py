@@ -78,7 +78,8 @@ def with_texts(kind: str, payload: Payload, change: Callable[[str], str]) -> Pay
 @cache
 def _is_text_field(kind: str, name: str) -> bool:
     """A field that only an older version of the kind had is taken for a text."""
-    return is_text(name, CATALOGUE[kind].payload.get(name, pl.String()))
+    payload = CATALOGUE[kind].payload if kind in CATALOGUE else {}
+    return is_text(name, payload.get(name, pl.String()))
 
 
 @lru_cache(maxsize=1024)

@@ -186,11 +186,10 @@ class CellUsage(Strict):
 
 
 class Judging(Tried):
-    """The state of reconciliation of a cell: failed tries, and when its neighbours were last looked at."""
+    """Failed tries to reconcile a cell."""
 
     cell_id: str = key()
     status: str = one_of(choices.JudgingStatus)
-    scanned_at: Timestamp = nullable()
 
 
 class Topics(Made, Owned):

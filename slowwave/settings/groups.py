@@ -256,9 +256,3 @@ class ServerSettings(Group):
     """The one server: HTTP, and MCP over HTTP, on the loopback."""
 
     port: int = setting(4280, "First port that is tried.", ge=1, le=65_535)
-
-
-class StoreSettings(Group):
-    """Upkeep of the store."""
-
-    keep_damaged_days: int = setting(14, "Days for which `rebuild` keeps a damaged store.", ge=0, le=3_650)

@@ -52,7 +52,6 @@ class Settings(BaseSettings):
     search: groups.SearchSettings = groups.SearchSettings()
     context: groups.ContextSettings = groups.ContextSettings()
     server: groups.ServerSettings = groups.ServerSettings()
-    store: groups.StoreSettings = groups.StoreSettings()
 
     @classmethod
     def settings_customise_sources(

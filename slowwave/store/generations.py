@@ -1,17 +1,15 @@
 """Generations: a folder each, and a file `CURRENT` that names the one in use.
 
-A rebuild or another embedder fills a new generation beside the living one and switches at the end. What a rebuild
-finds damaged is moved to a folder `damaged-<time>` beside them, and removed some days later.
+A rebuild or another embedder fills a new generation next to the current one and switches at the end. A store that a
+rebuild finds damaged is moved to `damaged-store-<time>` in the home.
 """
 
 import json
-import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 
 from ulid import ULID
@@ -21,11 +19,10 @@ from slowwave.schemas.tables import TABLES
 from slowwave.store.damage import damaged, told
 from slowwave.store.layout import APPLIED, META_FILE, POINTER, SCHEMA_VERSION, StoreMeta, pointed_at
 from slowwave.store.writing import Store
-from slowwave.whole_file import read_plain, write_whole
+from slowwave.whole_file import read_plain
 
-_MOVED_AT = "%Y%m%dT%H%M%SZ"
-_DAMAGED = re.compile(r"damaged-(\d{8}T\d{6}Z)(?:-\d+)?")
-"""Folders beside the generations that hold what a rebuild found damaged, named after the time."""
+ASIDE = "damaged-store"
+"""Beginning of the name of what a rebuild moved aside; the time follows."""
 
 
 def create_store(root: Path, *, embedder_id: str, dims: int, make_current: bool = True) -> Store:
@@ -154,74 +151,32 @@ def require_whole(root: Path) -> None:
         raise damaged(root, told(found))
 
 
-def switch_from_damaged(fresh: Store, now: datetime) -> Path:
-    """Make a generation current and move everything else in the store's folder to `damaged-<time>` within it.
+def switch_from_damaged(fresh: Store, now: datetime) -> None:
+    """Make a generation current and move everything else in the store's folder aside, whole.
 
-    Nothing is read of what is moved, and nothing of it is deleted. Returns that folder.
-    A kill in between leaves a whole store, with what was not moved yet beside it.
+    A kill in between leaves a folder without a pointer, and the next rebuild begins again.
     """
-    root = fresh.root
-    others = [path for path in _remains(root) if path.name != fresh.name]
-    if not others and (moved := damaged_folders(root)):  # what stood in place of the folder itself
-        fresh.make_current()
-        return max(moved)
-    aside = _new_folder(root, now)
-    pointer = root / POINTER
-    if pointer.is_file():
-        with suppress(OSError):  # it may not be readable, and is replaced all the same
-            shutil.copy2(pointer, aside / POINTER)
-    elif pointer.exists() or pointer.is_symlink():
-        pointer.rename(aside / POINTER)  # a folder cannot be replaced by a file
-    write_whole(pointer, fresh.name)
-    for path in others:
-        if path.name != POINTER:
-            with suppress(OSError):  # what cannot be moved stays, and disturbs nobody
-                path.rename(aside / path.name)
-    return aside
+    if any(path.name != fresh.name for path in fresh.root.iterdir()):
+        aside = set_aside(fresh.root, now)
+        fresh.root.mkdir()
+        (aside / fresh.name).rename(fresh.root / fresh.name)
+    fresh.make_current()
 
 
-def clear_root(root: Path, now: datetime) -> None:
-    """Move away whatever stands where the store's folder should be, if it is no folder."""
-    if root.is_dir() or not (root.exists() or root.is_symlink()):
-        return
-    draft = root.with_name(f".{root.name}.{ULID()}")
-    root.rename(draft)
-    root.mkdir()
-    draft.rename(_new_folder(root, now) / root.name)
+def set_aside(root: Path, now: datetime) -> Path:
+    """Rename whatever stands in the place of the store's folder; nothing of it is read or deleted."""
+    return root.rename(root.with_name(f"{ASIDE}-{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"))
 
 
-def damaged_folders(root: Path) -> dict[Path, datetime]:
-    """The folders in which damaged stores are kept, with the time at which each was moved there."""
-    found = {}
-    for path in sorted(root.glob("damaged-*")):
-        if named := _DAMAGED.fullmatch(path.name):
-            with suppress(ValueError):  # digits that are no time: a folder of somebody else
-                found[path] = datetime.strptime(named[1], _MOVED_AT).replace(tzinfo=UTC)
-    return found
+def damaged_stores(root: Path) -> list[Path]:
+    """Damaged stores that rebuilds kept next to the store, oldest first; a person or an erase removes them."""
+    return sorted(root.parent.glob(f"{ASIDE}-*"))
 
 
-def remove_damaged(root: Path, *, until: datetime) -> None:
-    """Remove what was moved away until then."""
-    for path, moved_at in damaged_folders(root).items():
-        if moved_at <= until:
+def remove_damaged(root: Path) -> None:
+    """Remove what rebuilds moved aside."""
+    for path in damaged_stores(root):
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
-
-
-def has_remains(root: Path) -> bool:
-    """Return whether anything lies in the store's folder besides what was moved away already."""
-    return root.is_dir() and bool(_remains(root))
-
-
-def _remains(root: Path) -> list[Path]:
-    kept = damaged_folders(root)
-    return [path for path in sorted(root.iterdir()) if path not in kept]
-
-
-def _new_folder(root: Path, now: datetime) -> Path:
-    """A new folder for what is moved away at this moment."""
-    for number in count(1):
-        folder = root / f"damaged-{now.astimezone(UTC):{_MOVED_AT}}{f'-{number}' if number > 1 else ''}"
-        if not folder.exists():
-            folder.mkdir()
-            return folder
-    raise AssertionError("numbers do not end")
+        else:
+            path.unlink(missing_ok=True)

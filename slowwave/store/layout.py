@@ -13,7 +13,7 @@ from lancedb.query import MatchQuery, MultiMatchQuery
 from slowwave.schemas.tables import KEYS, OWNER, VECTOR_TEXT, frame_schema
 from slowwave.whole_file import read_plain
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 MATCHED = {"passages": ("content",), "cells": ("content",), "topics": ("name", "summary")}
 """Columns that full text looks in, together."""

@@ -11,11 +11,11 @@ from slowwave.errors import ConfigError
 from slowwave.home.lock import leasing, rewriting
 from slowwave.home.paths import Home, open_home
 from slowwave.home.stage import optimize
-from slowwave.home.workspace import Workspace, open_workspace, wall_clock
+from slowwave.home.workspace import Workspace, open_workspace
 from slowwave.journal.catalogue import encode, rows_of
 from slowwave.schemas.report import AWAY, SPENT, NightReport, StageReport
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import col, lit, remove_damaged, require_whole
+from slowwave.store import col, lit, require_whole
 from slowwave.store.forgetting import forgetting_of
 from tasks.nightly.story import tell_story
 from tasks.rebuild import rebuild_store
@@ -75,8 +75,6 @@ def open_night(home: Home | str, *, dry_run: bool, is_learning: bool = False) ->
 def _rescue(home: Home, *, dry_run: bool) -> list[str]:
     """Looks through the whole store before any work; one that is damaged is made anew if the settings say so."""
     with rewriting(home):
-        kept = timedelta(days=home.settings.store.keep_damaged_days)
-        remove_damaged(home.store_root, until=wall_clock() - kept)
         try:
             require_whole(home.store_root)
         except ConfigError:  # damaged, or of another version

@@ -30,12 +30,11 @@ from slowwave.schemas.report import AWAY, SPENT, plain, several
 from slowwave.schemas.tables import shaped
 from slowwave.store import Store, col, lit, open_store
 from slowwave.whole_file import write_whole
-from tasks.decay import commit_spooled_usage
 from tasks.extract.pages import PAGE_TOKENS
 from tasks.nightly.night import open_night, record
 from tasks.rederive.difference import compare, find_matches
 from tasks.rederive.replay import COPIED, Rederiving, copy_record, edits_since, new_segments
-from tasks.step import StageRun, run_logger, step
+from tasks.step import run_logger, step
 
 NONE_THERE = "there is no derivation of this memory: `slowwave run rederive` makes one"
 SWITCHED_NOW = (
@@ -160,7 +159,6 @@ def switch(home: str, *, dry_run: bool) -> Derivation:
         derived = workspace_of(side, clock=work.clock)
         _refuse_unfinished(living, state, derived.store)
         if not dry_run:
-            commit_spooled_usage(StageRun("switch", work, dry_run=False))
             copy_record(work.home.journal, new_segments(work.home.journal, state.taken), derived)
             derived.commit_plan(use_of(work.store, derived.store))
             work.home.journal.commit(_own_events(derived), now=work.clock())

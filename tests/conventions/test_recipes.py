@@ -143,7 +143,7 @@ answer = [asked, '"ritual"' in json.dumps(ExtractAnswer.model_json_schema()), "r
     Recipe(
         "An event kind",
         """
-from slowwave.journal.catalogue import CATALOGUE, encode, rows_of
+from slowwave.journal.catalogue import encode, rows_of, title_of
 from slowwave.journal.changes import collapse
 from slowwave.journal.fold import fold
 events = encode("cell.praised", rows_of("cell.praised", [{"cell_id": "a", "salience": 0.9}]))
@@ -151,14 +151,14 @@ events = events.with_columns(
     segment_id=pl.lit("s"), event_id=pl.lit("s.0"), version=pl.lit(1, dtype=pl.Int64), recorded_at=pl.lit(NOW)
 )
 patch = collapse(fold(events))["cells"]
-answer = [CATALOGUE["cell.praised"].title, type(patch).__name__]
+answer = [title_of("cell.praised"), type(patch).__name__]
 """,
         ["memories praised", "TableChange"],
         {
             "slowwave/journal/catalogue.py": (
                 before(
                     '    derived("cell.unlinked",',
-                    '    derived("cell.praised", "memories praised", "cell_id salience", patch("cells")),\n',
+                    '    derived("cell.praised", "cell_id salience", patch("cells")),\n',
                 ),
             ),
             "docs/events.md": (
@@ -372,7 +372,7 @@ answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEM
             True,
             6,
             {"steps": [], "template": None, "valid_precision": None, "is_wish": False, "question": None, "mood": None},
-            10,
+            11,
             False,
         ],
         {
@@ -382,7 +382,7 @@ answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEM
             "slowwave/journal/catalogue.py": (
                 after('{"question": None}', ', {"mood": None}'),
             ),
-            "slowwave/store/layout.py": (("SCHEMA_VERSION = 9", "SCHEMA_VERSION = 10"),),
+            "slowwave/store/layout.py": (("SCHEMA_VERSION = 10", "SCHEMA_VERSION = 11"),),
             "data/README.md": (
                 before("| `cell_type` |", "| `mood` | text | | mood of who said it | not told |\n"),
             ),

@@ -101,7 +101,7 @@ def test_the_reports_count_what_the_store_holds(prefect_server: PrefectServer, n
     night = table(prefect_server.report(first, "nightly-report"), "stage")
     assert tuple(night)[: len(STAGES)] == STAGES
     ingested = table(prefect_server.report(first, "ingest-report"), "change")
-    assert int(ingested["turns taken in"][0]) == rows(prefect_server.home, "turns", "turn_id").height
+    assert int(ingested["turns recorded"][0]) == rows(prefect_server.home, "turns", "turn_id").height
     assert changes(prefect_server.report(first, "nightly-report")) == sum(
         int(made) for _, made, *_ in night.values() if made != "-"
     )

@@ -15,9 +15,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from slowwave.home.paths import open_home
 from slowwave.interfaces import client
 from slowwave.interfaces.http.address import read_address, read_key
 from slowwave.memory import Memory
+from tests.rows import uses
 from tests.scripted_model import write_settings
 
 pytestmark = pytest.mark.processes
@@ -100,7 +102,7 @@ def test_a_server_answers_on_both_ways_and_stops_in_order(home: Path):
         assert process.wait(60) == 0
     assert read_address(home) is None
     assert not client.socket_path(home).exists()
-    assert [path for path in (home / "spool").iterdir() if "retrieved" in path.read_text()]
+    assert "retrieved" in set(uses(open_home(home))["usage_type"])
 
 
 def test_a_server_that_somebody_keeps_stays_when_a_client_has_other_settings(

@@ -11,7 +11,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from slowwave.home.paths import open_home
-from slowwave.home.usage import collect_spools
 from slowwave.interfaces.client import EXIT, NOTES, PRINT, STALE, VIEW, Reply, fingerprint
 from slowwave.interfaces.http import alone, app
 from slowwave.interfaces.http.accept import MOST_NOTE_BYTES, as_text
@@ -21,6 +20,7 @@ from slowwave.interfaces.rendering.view import view_of
 from slowwave.memory import Memory
 from slowwave.schemas.results import SearchResult
 from slowwave.settings.tree import load_settings
+from tests.rows import uses
 from tests.scripted_model import write_settings
 
 TEXT = {"Accept": "text/plain"}
@@ -177,6 +177,6 @@ def test_a_question_is_answered_alone_as_by_a_server_and_its_use_is_noted(client
     by_server, found = client.post("/v1/search", json=asked).json(), ask(home, "POST", "/v1/search", asked)
     shown = json.loads(found.body)["cells"][0]
     assert (found.status, shown["cell_id"]) == (200, by_server["cells"][0]["cell_id"])
-    assert shown["cell_id"] in [*collect_spools(open_home(home)).usage["cell_id"]]
+    assert shown["cell_id"] in [*uses(open_home(home))["cell_id"]]
     assert ask(home, "GET", "/v1/cells/abcdef12").headers[EXIT.lower()] == "66"
     assert b"Mara" in ask(home, "POST", "/v1/search", asked, TEXT).body

@@ -19,7 +19,6 @@ from flows import running
 from slowwave.errors import InputError, TransientError
 from slowwave.home.lock import alone
 from slowwave.home.paths import open_home
-from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli.program import ORDER, program
 from slowwave.interfaces.rendering.text import flat, visible
@@ -40,6 +39,7 @@ from slowwave.schemas.requests import (
 from slowwave.schemas.search import SearchRequest
 from slowwave.schemas.tables import frame_schema
 from slowwave.store import open_store
+from tests.rows import uses
 from tests.servers import OpenAIServer, silence
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -136,7 +136,7 @@ def only_line(text: str) -> str:
 def test_ingest_takes_a_transcript_in_once_and_says_what_it_did(home):
     first, again = call("ingest", SAMPLE, "--home", home), call("ingest", SAMPLE, "--home", home)
     assert (first.exit_code, again.exit_code) == (0, 0), first.output
-    assert "turns taken in" in first.stdout
+    assert "turns recorded" in first.stdout
     assert "files taken in" in first.stdout
     assert "left out: unchanged file" in again.stdout
     assert open_store(home / "store").count("turns") > 0
@@ -282,7 +282,7 @@ def test_what_search_and_context_show_is_noted_with_its_conversation(home):
     for command in ("search", "context"):
         done = call(command, "kiln", "--conversation", f"in {command}", "--home", home, "--json")
         assert said in done.stdout
-    used = collect_spools(open_home(home)).usage
+    used = uses(open_home(home))
     assert set(used.select("cell_id", "usage_type", "context").rows()) == {
         (said, "retrieved", "in search"),
         (said, "retrieved", "in context"),

@@ -17,7 +17,6 @@ from mcp.types import CallToolResult, ElicitRequestFormParams, ElicitResult
 
 from slowwave import Memory
 from slowwave.home.paths import open_home
-from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.ingest.fences import strip_injected
 from slowwave.interfaces.http.lanes import Lanes
@@ -25,7 +24,7 @@ from slowwave.interfaces.mcp.server import INSTRUCTIONS, PATH, SECURITY, build
 from slowwave.interfaces.rendering.agents import MOST_BYTES
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.tables import RAW_PROMPT
-from tests.rows import NOW, events, row, rows
+from tests.rows import NOW, events, row, rows, uses
 from tests.scripted_model import write_settings
 
 OWNER = {"user_id": "ana", "project_id": "kiln"}
@@ -246,11 +245,11 @@ def test_what_is_shown_and_cited_is_counted_in_the_conversation_that_the_client_
 ):
     call(memory, "search_memory", headers=CONVERSATION, query="staging", limit=25)
     memory.flush()
-    uses = collect_spools(open_home(folder)).usage
-    assert set(uses.select("usage_type", "context").rows()) == {("retrieved", "session-7")}
+    shown = uses(open_home(folder))
+    assert set(shown.select("usage_type", "context").rows()) == {("retrieved", "session-7")}
     for headers in (CONVERSATION, CONVERSATION, {"X-Slowwave-Conversation": "session-8"}):
         assert not call(memory, "cite", headers=headers, cell_ids=["aaaaaa"]).is_error
-    cited = open_home(folder).journal.scan().events.filter(pl.col("kind") == "usage.recorded").height
+    cited = uses(open_home(folder)).filter(pl.col("usage_type") == "cited").height
     assert cited == 2, "said again within an answer it counts once"
     assert "aaaaaa1" not in memory.settle("session-7"), "what was cited is not ignored"
 

@@ -21,13 +21,13 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitRequestFormParams, ElicitResult
 
 from slowwave.home.paths import open_home
-from slowwave.home.usage import collect_spools
 from slowwave.interfaces import client
 from slowwave.interfaces.http.lanes import Lanes
 from slowwave.interfaces.mcp import bridge
 from slowwave.interfaces.mcp.server import build
 from slowwave.memory import Memory
 from tests.integration.test_mcp import ERAS, disputed, text_of
+from tests.rows import uses
 from tests.serving import serving
 
 Work = Callable[[Client], Awaitable[Any]]
@@ -99,7 +99,7 @@ def test_over_http_uses_are_counted_in_the_conversation_that_the_client_names(tm
 
         over_http(served, search, "auto", **{"X-Slowwave-Conversation": "conversation-9"})
         over_http(served, search, "legacy")
-    named, of_a_session = collect_spools(open_home(home)).usage.sort("used_at")["context"]
+    named, of_a_session = uses(open_home(home)).sort("used_at")["context"]
     assert named == "conversation-9"
     assert len(of_a_session) == 32, "the session of the protocol"
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
-from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA
+from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA, title_of
 from slowwave.journal.changes import collapse, overlay
 from slowwave.journal.fold import fold
 from slowwave.schemas.tables import KEYS, TABLES, empty, frame_schema
@@ -98,9 +98,7 @@ def test_a_kind_leaves_its_memory_in_the_status_that_the_catalogue_says_and_tell
 
 
 def test_titles_tell_the_kinds_apart() -> None:
-    titles = [entry.title for entry in CATALOGUE.values()]
-    assert len(set(titles)) == len(titles)
-    assert all(title and title == title.strip(" .") for title in titles)
+    assert len({title_of(kind) for kind in CATALOGUE}) == len(CATALOGUE)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.report import several, several_memories
 from slowwave.settings.place import former_home, home_folder
 from slowwave.settings.projects import namesakes, project_of
-from slowwave.store import damaged_folders, in_any_project, open_store, table_damage
+from slowwave.store import damaged_stores, in_any_project, open_store, table_damage
 
 PYTHONS = ((3, 11), (3, 14))
 """The first version that serves and the first one that does not."""
@@ -180,12 +180,8 @@ def _missing(home: Home, segment_ids: Sequence[str]) -> list[Check]:
 
 def _store(home: Home) -> list[Check]:
     kept = [
-        _aside(
-            "damaged store",
-            False,
-            f"{path} keeps what was damaged on {moved_at:%Y-%m-%d}; it may be removed.",
-        )
-        for path, moved_at in damaged_folders(home.store_root).items()
+        _aside("damaged store", False, f"{path} keeps a store that was damaged; it may be removed.")
+        for path in damaged_stores(home.store_root)
     ]
     try:
         store = open_store(home.store_root)
