@@ -1,4 +1,4 @@
-"""Runs of flows that a server started: as they were asked for, as they ended, and as an answer shows them."""
+"""Runs of flows that a server started, as their records have them and as an answer shows them."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -20,8 +20,8 @@ class Failure(BaseModel):
     detail: str
 
 
-class Started(BaseModel):
-    """A run as it was started."""
+class FlowRun(BaseModel):
+    """A run of a flow. A `lost` one went without a report: its process was killed; what it committed is kept."""
 
     run_id: str
     flow: FlowName
@@ -34,19 +34,6 @@ class Started(BaseModel):
     force: bool = False
     sources: list[str] = Field(default_factory=list)
     started_at: datetime
-
-
-class Ended(BaseModel):
-    """The end of a run: its report, or its error."""
-
-    finished_at: datetime
-    report: StageReport | NightReport | None = None
-    failure: Failure | None = None
-
-
-class FlowRun(Started):
-    """A run of a flow. A `lost` one went without a report: its process was killed; what it committed is kept."""
-
     state: RunState
     finished_at: datetime | None = None
     report: StageReport | NightReport | None = None

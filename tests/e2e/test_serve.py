@@ -17,7 +17,7 @@ import pytest
 
 from slowwave.home.paths import open_home
 from slowwave.interfaces import client
-from slowwave.interfaces.http.address import read_address, read_key
+from slowwave.interfaces.http.address import own_key, read_address
 from slowwave.memory import Memory
 from tests.rows import uses
 from tests.scripted_model import write_settings
@@ -66,7 +66,7 @@ def serve(home: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def over_tcp(home: Path) -> httpx.Client:
-    address, key = read_address(home), read_key(home)
+    address, key = read_address(home), own_key(home)
     assert address is not None
     return httpx.Client(base_url=address.url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
 
@@ -155,6 +155,16 @@ def test_the_first_question_starts_a_server_and_the_next_ones_ask_it(home: Path)
 def test_a_question_makes_no_home(home: Path):
     assert b"No memory yet" in search(home)
     assert not home.exists()
+
+
+def test_a_server_with_unusable_settings_never_listens_so_that_its_client_can_say_why(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("SLOWWAVE_SEARCH__RESIDENT_MINUTES")
+    home.mkdir()
+    (home / "slowwave.toml").write_text("serch.limit = 4")
+    assert remember(home, "The kiln is blue.") is None
+    assert search(home, may_start=False) == b""
 
 
 def test_a_server_on_demand_leaves_for_a_client_with_other_settings(home: Path):

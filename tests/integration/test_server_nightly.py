@@ -10,7 +10,7 @@ from flows.schedule import local_zone
 from slowwave.interfaces.http.nightly import PAUSE, start_due_night
 from slowwave.interfaces.http.runs import FlowRuns, note
 from slowwave.schemas.report import NightReport
-from slowwave.schemas.runs import Ended, Failure, Started
+from slowwave.schemas.runs import Failure, FlowRun
 from tests.serving import serving
 
 DAY = timedelta(days=1)
@@ -19,17 +19,14 @@ DAY = timedelta(days=1)
 class Recorded(FlowRuns):
     """Runs whose process is never started: each is `lost` until a test writes its end."""
 
-    def _begin(self, started: Started) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        note(self._folder / f"{started.run_id}.json", started)
+    def _begin(self, asked: FlowRun) -> None:
+        note(self._folder / f"{asked.run_id}.json", asked)
 
     def end(self, run_id: str, failure: Failure | None = None) -> None:
         """Write the end of a run: a report, or this failure."""
-        report = (
-            NightReport(night_id="2026-11-27-aaaaaa", has_llm=False, stages=[]) if failure is None else None
-        )
-        ended = Ended(finished_at=datetime.now(UTC), report=report, failure=failure)
-        note(self._folder / f"{run_id}.done.json", ended)
+        report = NightReport(night_id="2026-11-27-aaaaaa", has_llm=False, stages=[])
+        end = {"state": "failed", "failure": failure} if failure else {"state": "done", "report": report}
+        note(self._folder / f"{run_id}.json", self.run(run_id).model_copy(update=end))
 
 
 @pytest.fixture

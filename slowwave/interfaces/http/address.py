@@ -1,4 +1,4 @@
-"""The address of the server and its key, as clients find them in the home. The standard library alone.
+"""The address of the server and its key, as clients find them in the home.
 
 home/server/address.json    url, pid, started_at, version; gone after a graceful stop
 home/server/key             the bearer key, for this user alone (0600), made on the first start
@@ -9,10 +9,12 @@ import os
 import secrets
 import stat
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 
 from slowwave.errors import ConfigError
-from slowwave.whole_file import write_whole
+from slowwave.whole_file import PRIVATE, write_whole
 
 SINGLE = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 """Pools of threads below one question, in a server of one thread each: with many clients that halves the CPU time of a
@@ -55,25 +57,13 @@ def read_address(home: Path) -> Address | None:
         return None
 
 
-def write_address(home: Path, address: Address) -> None:
-    """Tell clients where the server is: the file is there whole or not at all."""
+def write_address(home: Path, url: str) -> Path:
+    """Tell clients where the server of this process is: the file is there whole or not at all."""
     path = server_folder(home) / "address.json"
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    address = Address(url, os.getpid(), now, metadata.version("slowwave"))
     write_whole(path, json.dumps(asdict(address)), is_durable=False)
-
-
-def remove_address(home: Path) -> None:
-    """Take the address away, if it is that of this process."""
-    found = read_address(home)
-    if found is not None and found.pid == os.getpid():
-        (home / "server" / "address.json").unlink(missing_ok=True)
-
-
-def read_key(home: Path) -> str | None:
-    """The key in the home; None where there is none."""
-    try:
-        return (home / "server" / "key").read_text(encoding="ascii").strip() or None
-    except (OSError, UnicodeDecodeError):
-        return None
+    return path
 
 
 def own_key(home: Path) -> str:
@@ -83,18 +73,15 @@ def own_key(home: Path) -> str:
         ConfigError: others can read it, or it cannot be read or written.
     """
     path = server_folder(home) / "key"
+    mend = "remove it, and the next start makes another"
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(KEY_BYTES) + "\n")
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise ConfigError(f"the key {path} cannot be written: {error.strerror}") from error
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        raise ConfigError(f"others can read the key {path}: remove it, and the next start makes another")
-    key = read_key(home)
-    if key is None:
-        raise ConfigError(
-            f"the key {path} is empty or cannot be read: remove it, and the next start makes another"
-        )
+        if not path.exists():
+            write_whole(path, f"{secrets.token_urlsafe(KEY_BYTES)}\n", mode=PRIVATE)
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            raise ConfigError(f"others can read the key {path}: {mend}")
+        key = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the key {path} cannot be read or written ({error}): {mend}") from error
+    if not key:
+        raise ConfigError(f"the key {path} is empty: {mend}")
     return key

@@ -176,4 +176,4 @@ async def _leave_when_idle(state: Any) -> None:
 def _is_pending(state: Any) -> bool:
     follower: Follower | None = state.follower
     runs: FlowRuns = state.lanes.runs
-    return runs.is_pending() or (follower is not None and follower.is_pending())
+    return runs.running_count() > 0 or (follower is not None and follower.is_pending())

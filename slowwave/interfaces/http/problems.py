@@ -42,7 +42,6 @@ STATUSES = {
     409: ("stale", "The server has other settings or another version"),
     413: ("too-large", "The body is too large"),
     415: ("media-type", "The body is not JSON"),
-    421: ("host", "This server answers for the loopback alone"),
     422: ("input", "The input is not usable"),
     500: ("unexpected", "An error of Slowwave"),
     503: ("overloaded", "Too many requests wait: try again"),

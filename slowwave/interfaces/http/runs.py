@@ -1,12 +1,11 @@
-"""Flows that the server starts: each in a process of its own, with a record in the home to ask after.
+"""Flows that the server starts: each in a process of its own, `python -m slowwave.interfaces.http.runs HOME RUN_ID`.
 
-    home/server/runs/<run_id>.json         flow, parameters, start; written before the process starts
-    home/server/runs/<run_id>.lock         held by the process for as long as it lives
-    home/server/runs/<run_id>.done.json    its report, or its error
+    home/server/runs/<run_id>.json    the record: flow and parameters, written before the process starts; then its end
+    home/server/runs/<run_id>.lock    held by the process for as long as it lives
 
-A run continues when the server stops, and the next server finds it again. A process that was killed leaves its run as
-`lost`. Where `PREFECT_API_URL` names a Prefect server, or `slowwave ui` runs, the process runs the flow there: the run
-is on its pages too, tagged with its id, and can be cancelled there.
+A run continues when the server stops, and the next server finds its record. A process that was killed leaves its run as
+`lost`. Where `PREFECT_API_URL` names a Prefect server, or `slowwave ui` runs, the process runs the flow there, tagged
+with the id of the run, and it can be cancelled on the server's page.
 """
 
 import os
@@ -19,29 +18,26 @@ from threading import Lock
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from flows.running import WITH_SOURCES, place_of
-from slowwave.errors import BusyError, InputError, NotFoundError, TransientError
+from flows.running import WITH_SOURCES, Parameters, place_of, run_flow
+from slowwave.errors import BusyError, InputError, NotFoundError, SlowwaveError, TransientError
 from slowwave.interfaces.http.address import SINGLE
 from slowwave.schemas.choices import FlowName
-from slowwave.schemas.runs import Ended, FlowRun, RunState, Started
+from slowwave.schemas.runs import Failure, FlowRun
 from slowwave.whole_file import PRIVATE, write_whole
-
-PROCESS = "slowwave.interfaces.http.run_process"
-"""The module that the process of a run executes."""
 
 RUN_ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
 
 MOST_RUNS, KEPT_RUNS = 2, 100
-"""Flows that run at once for a server, and reports that are kept, newest first."""
+"""Flows that run at once for a server, and records that are kept, newest first."""
 
 NICENESS = 10
-"""A flow gives way to questions: half of the steps that `nice` has."""
+"""Questions go before a flow: half of the steps that `nice` has."""
 
 
 class FlowRuns:
-    """The runs of one home, as its server starts them and asks after them."""
+    """The runs of one home, as its server starts them and reports them."""
 
     def __init__(self, home: Path) -> None:
         self._home, self._folder = home, home / "server" / "runs"
@@ -68,27 +64,27 @@ class FlowRuns:
             raise InputError(f"this flow takes in nothing; {' and '.join(WITH_SOURCES)} do")
         if force and flow != "nightly":
             raise InputError("only nightly has a gate to pass by force")
+        asked = FlowRun(
+            run_id=run_id or uuid4().hex,
+            flow=flow,
+            where="prefect" if place_of(str(self._home)).api else "process",
+            dry_run=dry_run,
+            force=force,
+            sources=list(sources),
+            started_at=datetime.now(UTC),
+            state="running",
+        )
         with self._guard:
-            asked = Started(
-                run_id=run_id or uuid4().hex,
-                flow=flow,
-                where="prefect" if place_of(str(self._home)).api else "process",
-                dry_run=dry_run,
-                force=force,
-                sources=list(sources),
-                started_at=datetime.now(UTC),
-            )
-            known = self._read(asked.run_id)
-            if known is not None:
+            if (known := self._read(asked.run_id)) is not None:
                 _check_same(known, asked)
                 return known
             self._check_free(flow)
             self._begin(asked)
             self._tidy()
-        return self.run(asked.run_id)
+        return asked
 
     def run(self, run_id: str) -> FlowRun:
-        """A run as it stands now.
+        """A run with its current state.
 
         Raises:
             NotFoundError: there is no such run.
@@ -100,37 +96,33 @@ class FlowRuns:
 
     def runs(self) -> list[FlowRun]:
         """The runs that are kept, newest first."""
-        names = [path.stem for path in self._folder.glob("*.json") if not path.name.endswith(".done.json")]
-        found = [one for one in map(self._read, names) if one is not None]
+        found = [run for path in self._folder.glob("*.json") if (run := self._read(path.stem)) is not None]
         return sorted(found, key=lambda one: (one.started_at, one.run_id), reverse=True)
 
-    def is_pending(self) -> bool:
-        """Return whether a run of this server is at work."""
-        return self._running() > 0
+    def running_count(self) -> int:
+        """Number of processes of this server that are at work."""
+        return sum(one.poll() is None for one in self._processes.values())
 
     def leave(self) -> None:
-        """Let go of the processes that are still at work: the next server asks after them by their records."""
+        """Let go of the processes that are still at work: the next server finds their records."""
         for process in self._processes.values():
             if process.poll() is None:
                 process.returncode = 0  # nobody waits for it here any more
         self._processes.clear()
 
-    def _running(self) -> int:
-        return sum(one.poll() is None for one in self._processes.values())
-
     def _check_free(self, flow: FlowName) -> None:
         same = next((one for one in self.runs() if one.flow == flow and one.state == "running"), None)
         if same is not None:  # it would take the writer lock from it, or wait for it in vain
-            raise BusyError(f"this flow runs already, as the run {same.run_id}: ask after that one")
-        if (running := self._running()) >= MOST_RUNS:
+            raise BusyError(f"this flow runs already, as the run {same.run_id}: wait until it has ended")
+        if (running := self.running_count()) >= MOST_RUNS:
             raise TransientError(f"{running} flows run already: ask again when one has ended")
 
-    def _begin(self, started: Started) -> None:
+    def _begin(self, asked: FlowRun) -> None:
+        record = self._folder / f"{asked.run_id}.json"
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            note(self._folder / f"{started.run_id}.json", started)
-            self._processes[started.run_id] = subprocess.Popen(  # noqa: S603 # our own module, our own interpreter
-                [sys.executable, "-m", PROCESS, str(self._home), started.run_id],
+            note(record, asked)
+            self._processes[asked.run_id] = subprocess.Popen(  # noqa: S603 # our own module, our own interpreter
+                [sys.executable, "-m", "slowwave.interfaces.http.runs", str(self._home), asked.run_id],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -138,38 +130,41 @@ class FlowRuns:
                 env={name: value for name, value in os.environ.items() if name not in SINGLE},
             )
         except OSError as error:
-            (self._folder / f"{started.run_id}.json").unlink(missing_ok=True)  # asked again, it is to start
+            record.unlink(missing_ok=True)  # asked again, it is to start
             raise TransientError(f"the flow could not be started: {error.strerror}") from error
 
     def _read(self, run_id: str) -> FlowRun | None:
         if not RUN_ID.fullmatch(run_id):
             return None
-        is_alive = self._is_alive(run_id)  # before its report is looked for: it may end between the two
+        is_alive = self._is_alive(run_id)  # before its record is read: it may end between the two
         try:
-            started = Started.model_validate_json((self._folder / f"{run_id}.json").read_bytes())
+            found = FlowRun.model_validate_json((self._folder / f"{run_id}.json").read_bytes())
         except (OSError, ValidationError):
             return None
-        try:
-            ended = Ended.model_validate_json((self._folder / f"{run_id}.done.json").read_bytes())
-        except (OSError, ValidationError):
-            return FlowRun(**started.model_dump(), state="running" if is_alive else "lost")
-        state: RunState = "done" if ended.report is not None else "failed"
-        return FlowRun(**{**dict(started), **dict(ended)}, state=state)
+        is_lost = found.state == "running" and not is_alive
+        return found.model_copy(update={"state": "lost"}) if is_lost else found
 
     def _is_alive(self, run_id: str) -> bool:
-        process = self._processes.get(run_id)
-        return process.poll() is None if process is not None else is_held(self._folder / f"{run_id}.lock")
+        if (process := self._processes.get(run_id)) is not None:
+            return process.poll() is None
+        path = self._folder / f"{run_id}.lock"
+        if path.exists():
+            try:
+                FileLock(path, timeout=0).acquire().lock.release()
+            except Timeout:
+                return True
+        return False
 
     def _tidy(self) -> None:
         """Remove the records of runs beyond those that are kept."""
         for one in self.runs()[KEPT_RUNS:]:
             if one.state != "running":
                 self._processes.pop(one.run_id, None)
-                for end in ("done.json", "lock", "json"):
-                    (self._folder / f"{one.run_id}.{end}").unlink(missing_ok=True)
+                (self._folder / f"{one.run_id}.lock").unlink(missing_ok=True)
+                (self._folder / f"{one.run_id}.json").unlink(missing_ok=True)
 
 
-def _check_same(known: Started, asked: Started) -> None:
+def _check_same(known: FlowRun, asked: FlowRun) -> None:
     """Raise an InputError where a run id is used again for another run."""
     if any(getattr(known, name) != getattr(asked, name) for name in ("flow", "dry_run", "force", "sources")):
         raise InputError(
@@ -177,17 +172,31 @@ def _check_same(known: Started, asked: Started) -> None:
         )
 
 
-def is_held(path: Path) -> bool:
-    """Return whether a living process holds this lock."""
-    if not path.exists():
-        return False
-    try:
-        with FileLock(path, timeout=0):
-            return False
-    except Timeout:
-        return True
-
-
-def note(path: Path, document: BaseModel) -> None:
+def note(path: Path, run: FlowRun) -> None:
     """Write a record for this user alone, whole or not at all."""
-    write_whole(path, document.model_dump_json(), mode=PRIVATE, is_durable=False)
+    write_whole(path, run.model_dump_json(), mode=PRIVATE, is_durable=False)
+
+
+def carry_out(home: Path, run_id: str) -> None:
+    """Run the flow of a record in this process, and write its report or its error into the record."""
+    path = home / "server" / "runs" / f"{run_id}.json"
+    with FileLock(path.with_suffix(".lock"), timeout=0):
+        run = FlowRun.model_validate_json(path.read_bytes())
+        parameters: Parameters = {} if run.dry_run is None else {"dry_run": run.dry_run}
+        parameters |= {"sources": run.sources} if run.sources else {}
+        parameters |= {"force": True} if run.force else {}
+        api = place_of(str(home)).api if run.where == "prefect" else None
+        try:
+            report = run_flow(run.flow, str(home), parameters, api=api, tags=("slowwave", run_id))
+            end = {"state": "done", "report": report}
+        except BaseException as error:
+            is_ours = isinstance(error, SlowwaveError)
+            detail = str(error) if is_ours else "an error of Slowwave, or the run was stopped"
+            end = {"state": "failed", "failure": Failure(type=type(error).__name__, detail=detail)}
+        note(path, run.model_copy(update={**end, "finished_at": datetime.now(UTC)}))
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    os.nice(NICENESS)
+    carry_out(Path(sys.argv[1]), sys.argv[2])

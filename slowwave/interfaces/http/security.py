@@ -34,10 +34,6 @@ _access = logging.getLogger("slowwave.access")
 _log = logging.getLogger("slowwave.server")
 
 
-class FailedError(Exception):
-    """A request met an unforeseen error, which is answered and logged: uvicorn logs this one, without stored text."""
-
-
 class Place:
     """The folder of a home as its server knows it; another folder may appear under the same path.
 
@@ -96,50 +92,40 @@ class Guard:
         self._trusted = TrustedHostMiddleware(app, [*LOOPBACK_NAMES], www_redirect=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request: refused here, or by the app."""
-        if scope["type"] == "lifespan":
+        """Answer one request: refused here, or by the app; an unforeseen error is answered and logged by its place."""
+        if scope["type"] != "http":  # the app's life
             await self._app(scope, receive, send)
             return
-        if scope["type"] != "http":  # no route speaks another protocol
-            await send({"type": "websocket.close", "code": 1008})
-            return
-        with self._activity:
-            await self._logged(scope, receive, send)
-
-    async def _logged(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         note_view(headers)
         given = headers.get("x-request-id", "")
-        scope["slowwave.request_id"] = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
+        request_id = scope["slowwave.request_id"] = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
         is_open = scope["path"] in OPEN_PATHS
-        answer = _Answer(scope, send, None if is_open else self._place)
-        started = time.monotonic()
+        answer, started = _Answer(scope, send, None if is_open else self._place), time.monotonic()
         try:
-            await self._answer(scope, headers, receive, answer, is_open=is_open)
-        except Exception as error:  # the log names its place: its text may quote what is stored
+            with self._activity:
+                await self._checked(scope, headers, is_open=is_open)(scope, receive, answer)
+        except Exception as error:  # its text may quote what is stored
             place = "".join(traceback.format_tb(error.__traceback__))
-            _log.error("request %s failed: %s\n%s", scope["slowwave.request_id"], type(error).__name__, place)
+            _log.error("request %s failed: %s\n%s", request_id, type(error).__name__, place)
             if not answer.status:
-                closing = {"Connection": "close"}  # uvicorn closes it after an error
-                told = problem(scope, 500, "the server's log says where it happened", headers=closing)
-                await told(scope, receive, answer)
-            raise FailedError(scope["slowwave.request_id"]) from None
+                await problem(scope, 500, "the server's log says where it happened")(scope, receive, answer)
         finally:
             took = (time.monotonic() - started) * 1_000
             route = getattr(scope.get("route"), "path", "") or "(no route)"
-            status, request_id = answer.status or "-", scope["slowwave.request_id"]
-            _access.info("%s %s %s %.1f ms %s", scope["method"], route, status, took, request_id)
+            _access.info(
+                "%s %s %s %.1f ms %s", scope["method"], route, answer.status or "-", took, request_id
+            )
 
-    async def _answer(
-        self, scope: Scope, headers: Headers, receive: Receive, answer: "_Answer", *, is_open: bool
-    ) -> None:
+    def _checked(self, scope: Scope, headers: Headers, *, is_open: bool) -> ASGIApp:
+        """The refusal of a request, or the app that answers it."""
         is_local = self._key is None or scope["server"][1] is None  # the Unix socket has no port
         refused = self._stale(scope, headers)
         if refused is None and not is_local:
             refused = self._refused(scope, headers, is_open=is_open)
         if refused is None and not is_open and self._place.is_gone():
             refused = home_gone(scope)
-        await (refused or (self._app if is_local else self._trusted))(scope, receive, answer)
+        return refused or (self._app if is_local else self._trusted)
 
     def _stale(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a client of another version or with other settings; a server on demand leaves then.
@@ -147,10 +133,9 @@ class Guard:
         So it does when its home is gone: the client may have another one under the same path.
         """
         state: Any = scope["app"].state
-        if PRINT not in headers:
-            return None
         leave = state.leave
-        if headers[PRINT] == state.print and not (leave and self._place.is_gone()):
+        is_own = headers.get(PRINT, state.print) == state.print
+        if PRINT not in headers or (is_own and not (leave and self._place.is_gone())):
             return None
         if leave:
             leave()

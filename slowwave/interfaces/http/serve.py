@@ -2,37 +2,29 @@
 
 `slowwave serve` runs until Ctrl-C. A server on demand, `python -m slowwave.interfaces.http.serve HOME`, was started by
 a client, has the socket alone, and leaves when nobody asked for a while. One server a home: whoever has the lock.
-The module imports little until it listens; meanwhile clients wait in the socket's queue.
+The module reads the settings, and imports the rest once it listens; meanwhile clients wait in the socket's queue.
 """
 
 import asyncio
 import logging
 import os
+import shlex
 import signal
 import socket
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 
 import uvicorn
 from filelock import FileLock, Timeout
 
-from slowwave.errors import BusyError, TransientError
+from slowwave.errors import BusyError, ConfigError, TransientError
 from slowwave.interfaces import client
-from slowwave.interfaces.http.address import (
-    SINGLE,
-    Address,
-    own_key,
-    read_address,
-    remove_address,
-    server_folder,
-    write_address,
-)
+from slowwave.interfaces.http.address import SINGLE, own_key, read_address, server_folder, write_address
 from slowwave.settings.place import home_folder
+from slowwave.settings.tree import Settings, load_settings
 
 LOOPBACK = "127.0.0.1"
 PORT_TRIES = 20
@@ -75,65 +67,73 @@ def serve(home: str | None, *, port: int | None = None, nightly: bool = False) -
 
     Raises:
         BusyError: somebody keeps a server of this home running already.
+        ConfigError: a setting or the key is not usable.
         TransientError: no port is free.
     """
-    folder = home_folder(home).resolve()
     _prepare()
     logged()
-    with ExitStack() as stack:
-        stack.enter_context(_only_server(folder))
-        sockets = [stack.enter_context(closing(free_port(folder, port)))]
+    folder = home_folder(home).resolve()
+    own_print = client.fingerprint(folder)  # before what it stands for is read: that may change meanwhile
+    settings = load_settings(folder)
+    lock = _lock(folder)
+    if not (_take(lock, 0) or (_leaves(folder) and _take(lock, TAKE_SECONDS))):
+        there = read_address(folder)
+        where = f" at {there.url} (process {there.pid})" if there else ""
+        raise BusyError(f"a server of {folder} runs already{where}")
+    with lock, ExitStack() as stack:
+        tries = (
+            range(port, port + 1) if port else range(settings.server.port, settings.server.port + PORT_TRIES)
+        )
+        sockets = [stack.enter_context(closing(free_port(tries)))]
         if client.has_sockets():
             sockets.append(stack.enter_context(listening(client.socket_path(folder))))
-        _run(folder, sockets, key=own_key(folder), nightly=nightly)
+        key, url = own_key(folder), f"http://{LOOPBACK}:{sockets[0].getsockname()[1]}"
+        stack.callback(write_address(folder, url).unlink, missing_ok=True)
+        _say(f"Slowwave serves {folder} at {url}\nThe key is in {folder / 'server' / 'key'}")
+        _run(settings, sockets, own_print=own_print, key=key, nightly=nightly)
 
 
 def unit(home: str | None) -> str:
     """A systemd unit that keeps a server of this home running, with this Python."""
     words = [sys.executable, "-m", "slowwave", "serve", "--home", str(home_folder(home).resolve())]
-    return UNIT.format(command=" ".join(map(_quoted, words)))
-
-
-def _quoted(word: str) -> str:
-    """A word as systemd reads it back, with its own signs spelled out."""
-    spelled = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    return f'"{spelled}"' if any(sign in word for sign in " \t'\"\\;") else spelled
+    return UNIT.format(command=shlex.join(words).replace("%", "%%").replace("$", "$$"))
 
 
 def serve_on_demand(folder: Path) -> None:
-    """Answer on the home's socket until nobody asked for a while; returns at once where another server answers."""
-    _prepare()
-    path = client.socket_path(folder)
-    lock = FileLock(path.with_suffix(".lock"))
-    if not _is_taken(lock, path):
-        return
-    with lock, listening(path) as listener:
-        _run(folder, [listener], key=None)
-
-
-@contextmanager
-def _only_server(folder: Path) -> Iterator[None]:
-    """A block in which no other server of this home starts.
+    """Answer on the home's socket until nobody asked for a while; returns at once where another server answers.
 
     Raises:
-        BusyError: one runs that somebody keeps running, or that does not leave.
+        ConfigError: a setting is not usable. It never listens then, and its client answers itself and says so.
     """
-    if not client.has_sockets():
-        path = server_folder(folder) / "server.lock"
-    else:
-        path = client.socket_path(folder).with_suffix(".lock")
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        try:
-            lock.acquire(timeout=TAKE_SECONDS if _leaves(folder) else 0)
-        except Timeout as error:
-            there = read_address(folder)
-            where = f" at {there.url} (process {there.pid})" if there else ""
-            raise BusyError(f"a server of {folder} runs already{where}") from error
-    with lock:
-        yield
+    _prepare()
+    own_print = client.fingerprint(folder)
+    settings = load_settings(folder)
+    path, lock = client.socket_path(folder), _lock(folder)
+    deadline = time.monotonic() + TAKE_SECONDS
+    while not _take(lock, client.LOOK_SECONDS):  # also from a server that is just leaving
+        if _answers(path) or time.monotonic() > deadline:
+            return
+    with lock, listening(path) as listener:
+        _run(settings, [listener], own_print=own_print)
+
+
+def _lock(folder: Path) -> FileLock:
+    """The lock of the one server that a home has."""
+    place = client.socket_path(folder) if client.has_sockets() else server_folder(folder) / "server"
+    return FileLock(place.with_suffix(".lock"))
+
+
+def _take(lock: FileLock, seconds: float) -> bool:
+    with suppress(Timeout):
+        lock.acquire(timeout=seconds)
+    return lock.is_locked
+
+
+def _answers(path: Path) -> bool:
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(os.fspath(path))
+        return True
+    return False
 
 
 def _leaves(folder: Path) -> bool:
@@ -143,19 +143,6 @@ def _leaves(folder: Path) -> bool:
     headers = {client.PRINT: "a server takes its place"}
     said = client.exchange(client.socket_path(folder), ("GET", "/health/live", None, headers), writes=False)
     return said is None or said.headers.get(client.STALE.lower()) == "leaves"
-
-
-def _is_taken(lock: FileLock, path: Path) -> bool:
-    """Take the lock, also from a server that is just leaving; return False where another one answers."""
-    deadline = time.monotonic() + TAKE_SECONDS
-    while time.monotonic() < deadline:
-        with suppress(Timeout):
-            lock.acquire(timeout=client.LOOK_SECONDS)
-            return True
-        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.connect(os.fspath(path))
-            return False
-    return False
 
 
 @contextmanager
@@ -175,28 +162,22 @@ def listening(path: Path) -> Iterator[socket.socket]:
             path.unlink(missing_ok=True)
 
 
-def free_port(folder: Path, port: int | None = None) -> socket.socket:
-    """A socket on this port, or on the first free one from the setting on.
+def free_port(ports: range) -> socket.socket:
+    """A socket on the first of these ports that is free.
 
     Raises:
-        TransientError: none is free.
+        TransientError: none is.
     """
-    from slowwave.settings.tree import load_settings
-
-    first = port or load_settings(folder).server.port
-    last = first if port else min(first + PORT_TRIES - 1, 65_535)
-    for one in range(first, last + 1):
+    for port in ports:
         # with the protocol named asyncio sends at once; else each answer waits 40 ms for the client's system
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((LOOPBACK, one))
+        with suppress(OSError, OverflowError):
+            listener.bind((LOOPBACK, port))
             listener.listen(CONNECTIONS)
-        except OSError:
-            listener.close()
-            continue
-        return listener
-    raise TransientError(f"no port from {first} to {last} is free: name another with --port")
+            return listener
+        listener.close()
+    raise TransientError(f"no port from {ports[0]} to {ports[-1]} is free: name another with --port")
 
 
 def _prepare() -> None:
@@ -209,14 +190,20 @@ def _prepare() -> None:
         signal.signal(ending, lambda *_: sys.exit(0))
 
 
-def _run(folder: Path, sockets: list[socket.socket], *, key: str | None, nightly: bool = False) -> None:
-    own_print = client.fingerprint(folder)  # before the program's files are read: they may change meanwhile
+def _run(
+    settings: Settings,
+    sockets: list[socket.socket],
+    *,
+    own_print: str,
+    key: str | None = None,
+    nightly: bool = False,
+) -> None:
+    """Answer on these sockets until the end; without a key, one on demand, it leaves when nobody asks."""
     from slowwave.interfaces.http.app import create_app
     from slowwave.memory import Memory
-    from slowwave.settings.tree import load_settings
 
-    app = create_app(Memory(folder), settings=load_settings(folder), key=key, nightly=nightly)
-    server = Server(configured(app), folder=folder)
+    app = create_app(Memory(settings.home), settings=settings, key=key, nightly=nightly)
+    server = Server(configured(app))
     app.state.print = own_print
     app.state.leave = None if key else server.leave
     server.run(sockets=sockets)
@@ -247,34 +234,14 @@ def configured(app: object) -> uvicorn.Config:
 
 
 class Server(uvicorn.Server):
-    """Uvicorn, which writes its address into the home for as long as it answers on a port."""
-
-    def __init__(self, config: uvicorn.Config, *, folder: Path) -> None:
-        super().__init__(config)
-        self._folder = folder
+    """Uvicorn on the socket of a home, which is gone before the last answers are given."""
 
     def leave(self) -> None:
         """Stop in order."""
         self.should_exit = True
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer, and tell clients of a port where."""
-        await super().startup(sockets)
-        ports = [one.getsockname()[1] for one in sockets or () if one.family == socket.AF_INET]
-        if self.started and ports:
-            address = Address(
-                url=f"http://{LOOPBACK}:{ports[0]}",
-                pid=os.getpid(),
-                started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                version=metadata.version("slowwave"),
-            )
-            write_address(self._folder, address)
-            _say(f"Slowwave serves {self._folder} at {address.url}")
-            _say(f"The key is in {self._folder / 'server' / 'key'}")
-
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let new clients start another server, and end the requests at work."""
-        remove_address(self._folder)
         for one in sockets or ():
             if one.family != socket.AF_INET:  # the next server waits for the lock
                 Path(one.getsockname()).unlink(missing_ok=True)
@@ -282,11 +249,14 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _say(line: str) -> None:
-    """A line on stdout, where somebody reads it: the server goes on where nobody does, as `print` would not."""
+def _say(lines: str) -> None:
+    """Lines on stdout, where somebody reads them: the server goes on where nobody does, as `print` would not."""
     with suppress(OSError):
-        os.write(1, f"{line}\n".encode())
+        os.write(1, f"{lines}\n".encode())
 
 
 if __name__ == "__main__":
-    serve_on_demand(Path(sys.argv[1]))
+    try:
+        serve_on_demand(Path(sys.argv[1]))
+    except ConfigError as unusable:
+        sys.exit(unusable.exit_code)
