@@ -294,7 +294,7 @@ def _prefect(place: Place | None) -> list[Check]:
 def agent_rows(home: str, places: Places | None = None) -> Iterator[Check]:
     """A row for each agent that is connected or cannot be looked at; `home` is the resolved home."""
     states = [state for state in survey(home, places) if state.connected != "no"]
-    if not any(state.homes for state in states):
+    if not any(state.home for state in states):
         yield _aside("agents", True, "none is connected: `slowwave connect` lists those on this machine")
     answered = read_kept(Path(home) / "hooks" / "follower.json").answered
     for state in states:
@@ -304,8 +304,8 @@ def agent_rows(home: str, places: Places | None = None) -> Iterator[Check]:
 
 
 def _problem(state: State, home: str) -> str:
-    others = [other for other in state.homes if other != home]
-    return "; ".join([*filter(None, [state.problem]), *(f"it has another home, {other}" for other in others)])
+    other = f"it has another home, {state.home}" if state.home not in ("", home) else ""
+    return "; ".join(filter(None, [state.problem, other]))
 
 
 def _found(state: State, home: str, answered: dict[str, str]) -> str:
