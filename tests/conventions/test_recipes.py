@@ -316,13 +316,12 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
     Recipe(
         "A coding agent",
         """
-from slowwave.interfaces.hooks.agents import AGENTS, Places
+from slowwave.interfaces.hooks.agents import AGENTS, Places, files_of
 from slowwave.interfaces.hooks.connect import is_found
-from slowwave.interfaces.hooks.entries import wanted_of
-from slowwave.interfaces.hooks.settings_files import text_with
+from slowwave.interfaces.hooks.settings_files import add_entries
 there = Places(Path("nobody"), Path("kiln"), "linux")
-(file,) = wanted_of("zed", "user", there, "home")
-written = json.loads(text_with(file, ""))
+(file,) = files_of("zed", "user", there, "home")
+written = json.loads(add_entries(file, ""))
 answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), AGENTS["zed"].next_step]
 """,
         [["command", "args"], False, "open Zed again"],
@@ -332,7 +331,7 @@ answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), 
                 before(
                     '    "cursor": Agent(',
                     '    "zed": Agent("zed", "{config}/zed", (\n'
-                    '        File("{config}/zed/settings.json", "", ("context_servers",), server=_plain),\n'
+                    '        File("{config}/zed/settings.json", "", ("context_servers",)),\n'
                     '    ), "open Zed again"),\n',
                 ),
             ),

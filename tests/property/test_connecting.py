@@ -8,9 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from slowwave.errors import InputError
-from slowwave.interfaces.hooks.agents import Places
-from slowwave.interfaces.hooks.entries import wanted_of
-from slowwave.interfaces.hooks.settings_files import _bare, own_entries, text_with, text_without
+from slowwave.interfaces.hooks.agents import Places, files_of
+from slowwave.interfaces.hooks.settings_files import add_entries, is_own, remove_entries
 from tests.examples import at_most
 
 HOME = "/home/mära/the home"
@@ -19,7 +18,7 @@ FILES = [
     one
     for agent in ("claude-code", "codex", "gemini", "cursor", "opencode")
     for scope in ("user", "project")
-    for one in wanted_of(agent, scope, PLACES, HOME)
+    for one in files_of(agent, scope, PLACES, HOME)
 ]
 JSON_FILES = [one for one in FILES if one.path.suffix == ".json"]
 TOML_FILE = next(one for one in FILES if one.path.suffix == ".toml")
@@ -54,20 +53,24 @@ DOCUMENTS = st.builds(
 )
 
 
+def bare(value: object) -> object:
+    """A value without what is empty in it: adding and removing entries may cost empty objects and lists."""
+    if isinstance(value, list):
+        return [bare(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: left for key, one in value.items() if (left := bare(one)) not in ({}, [])}
+
+
 @settings(deadline=None, max_examples=at_most(60))
-@given(st.sampled_from(JSON_FILES), DOCUMENTS, st.sampled_from([None, 2, "\t"]), WORDS)
-def test_json_comes_back_byte_for_byte_and_keeps_what_others_changed_meanwhile(one, document, indent, word):
-    text = json.dumps(document, indent=indent)
-    after = text_with(one, text)
-    expected = [one.server] * bool(one.server) + [
-        handler for items in one.hooks.values() for item in items for handler in item.get("hooks", [item])
-    ]
-    own = own_entries(one, after)
-    assert sorted(map(json.dumps, own)) == sorted(map(json.dumps, expected))
-    assert text_with(one, after) == after
-    assert text_without(one, after, text) == text
-    left = text_without(one, json.dumps({**json.loads(after), "theirs": word}), text)
-    assert _bare(json.loads(left or "{}")) == _bare({**(document or one.fixed), "theirs": word})
+@given(st.sampled_from(JSON_FILES), DOCUMENTS, WORDS)
+def test_all_values_of_others_stay_also_those_changed_meanwhile(one, document, word):
+    after = add_entries(one, json.dumps(document))
+    assert is_own(after)
+    assert add_entries(one, after) == after
+    left = remove_entries(one, json.dumps({**json.loads(after), "theirs": word}))
+    assert not is_own(left)
+    assert bare(json.loads(left)) == bare({**(document or one.fixed), "theirs": word})
 
 
 PIECES = st.sampled_from([
@@ -79,32 +82,35 @@ PIECES = st.sampled_from([
 
 @settings(deadline=None, max_examples=at_most(60))
 @given(st.lists(PIECES, max_size=6, unique=True).map("".join), st.booleans(), st.booleans())
-def test_toml_comes_back_byte_for_byte_also_after_a_table_was_added_below(text, is_crlf, has_end):
+def test_toml_keeps_every_byte_of_others_also_after_a_table_was_added_below(text, is_crlf, has_end):
     text = text if has_end else text.rstrip("\n")
     text = text.replace("\n", "\r\n") if is_crlf else text
     try:
         before = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         assume(False)
-    after = text_with(TOML_FILE, text)
+    after = add_entries(TOML_FILE, text)
     known = tomllib.loads(after)
-    assert known["mcp_servers"].pop("slowwave") == TOML_FILE.server
+    assert known["mcp_servers"].pop("slowwave") == TOML_FILE.entries["mcp_servers", "slowwave"]
     assert known == {**before, "mcp_servers": before.get("mcp_servers", {})}
-    assert text_without(TOML_FILE, after, text) == text
     more = "\n# theirs\n[later]\ny = 2\n"
-    assert not has_end or text_without(TOML_FILE, after + more, text) == text + more
+    for added in ("", more):
+        left = remove_entries(TOML_FILE, after + added)
+        assert left in (text + added, f"{text}\n{added}")
 
 
 @settings(deadline=None, max_examples=at_most(20))
 @given(st.sampled_from(JSON_FILES), DOCUMENTS, st.data())
-def test_a_torn_file_is_refused_in_one_line_or_comes_back(one, document, data):
+def test_a_torn_file_is_refused_in_one_line_or_keeps_its_values(one, document, data):
     text = json.dumps(document)
     start = data.draw(st.integers(0, len(text)))
     torn = text[:start] + text[start + data.draw(st.integers(1, 3)) :]
-    refused, after = "", ""
     try:
-        after = text_with(one, torn)
+        left, refused = remove_entries(one, add_entries(one, torn)), ""
     except InputError as error:
-        refused = str(error)
-    assert text_without(one, after, torn) == torn if not refused else refused.startswith(f"{one.path}")
+        left, refused = torn, str(error)
     assert "\n" not in refused
+    assert refused.startswith(str(one.path) if refused else "")
+    assert refused or bare(json.loads(left or "{}")) == bare(
+        json.loads(torn or "{}") or (one.fixed if left else {})
+    )

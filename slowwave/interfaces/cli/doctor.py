@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import httpx
 import polars as pl
@@ -249,14 +248,14 @@ def _prefect(place: Place | None) -> list[Check]:
 def agent_rows(home: str, places: Places | None = None) -> Iterator[Check]:
     """A row for each agent that is connected or cannot be looked at; `home` is the resolved home."""
     states = [state for state in survey(home, places) if state.connected != "no"]
-    if not any(state.homes for state in states):
+    if not any(state.home for state in states):
         found = "none is connected: `slowwave connect` lists those on this machine"
         yield _look("agents", found, is_well=True)
     answered = read_kept(Path(home) / "hooks" / "follower.json").answered
     for state in states:
         name = f"{state.agent} in {Path(state.project).name}" if state.project else state.agent
-        others = [f"it has another home, {other}" for other in state.homes if other != home]
-        problem = "; ".join([*filter(None, [state.problem]), *others])
+        other = f"it has another home, {state.home}" if state.home not in ("", home) else ""
+        problem = "; ".join(filter(None, [state.problem, other]))
         yield _look(name, problem or _connected(state, home, answered), is_well=not problem)
 
 

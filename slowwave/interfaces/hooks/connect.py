@@ -4,8 +4,8 @@
     disconnect(name, scope=, home=, dry_run=) -> Connected   removes them
     survey(home) -> list[State]                              all agents; changes nothing
 
-All files of an agent are changed, or none if one of them is refused. Before the first change a file is copied next to
-itself. `<home>/hooks/connected/<agent>` says since when an agent is connected for its user.
+No file of an agent is changed if one of them cannot be parsed. Before the first change a file is copied next to itself.
+`<home>/hooks/connected/<agent>` says since when an agent is connected for its user.
 """
 
 import os
@@ -14,12 +14,29 @@ from pathlib import Path
 from typing import Literal
 
 from slowwave.errors import InputError
-from slowwave.interfaces.hooks.agents import AGENTS, AgentName, Places, Scope, folders_of
-from slowwave.interfaces.hooks.entries import Wanted, homes_in, wanted_of
-from slowwave.interfaces.hooks.files import Change, Did, carry_out, copies_of, read_text
-from slowwave.interfaces.hooks.settings_files import entries_of, is_own, own_entries, text_with, text_without
+from slowwave.interfaces.hooks.agents import (
+    AGENTS,
+    AgentName,
+    Places,
+    Scope,
+    SettingsFile,
+    files_of,
+    folders_of,
+)
+from slowwave.interfaces.hooks.settings_files import (
+    add_entries,
+    entries_of,
+    home_in,
+    is_own,
+    read_text,
+    remove_entries,
+    replace_text,
+)
 from slowwave.schemas.refusals import Frozen
 from slowwave.settings.place import home_folder
+
+BACKUP = ".slowwave-backup"
+"""Ending of the copy of a file from before it was connected; disconnecting removes it."""
 
 _IN_PROJECT = "these files lie in the project and name folders of this machine: leave them out of commits"
 
@@ -28,18 +45,21 @@ class FileChange(Frozen):
     """One file: what happened to it or would happen, the copy made of it, and under `dry_run` the entries added."""
 
     path: str
-    did: Did
+    did: Literal["made", "changed", "kept", "removed"]
     backup: str = ""
     entries: str = ""
 
 
 class Connected(Frozen):
-    """Outcome of connecting or disconnecting, with what is left to the user; under `dry_run` nothing was changed."""
+    """Outcome of connecting or disconnecting, with what is left to the user; under `dry_run` nothing was changed.
+
+    Disconnecting names the files that had entries of ours alone: none where the agent was not connected.
+    """
 
     agent: AgentName
     scope: Scope
     project: str = ""
-    homes: tuple[str, ...] = ()
+    home: str = ""
     dry_run: bool = False
     files: tuple[FileChange, ...]
     notes: tuple[str, ...] = ()
@@ -56,7 +76,7 @@ class State(Frozen):
     project: str = ""
     is_found: bool
     connected: Literal["yes", "partly", "no", "unknown"] = "no"
-    homes: tuple[str, ...] = ()
+    home: str = ""
     problem: str = ""
 
 
@@ -71,18 +91,12 @@ def connect(
     """Add our entries to the settings of an agent, in place of those of an earlier connection.
 
     Raises:
-        InputError: no agent is called so, it has no settings of this scope, or a file is refused: nothing is changed.
+        InputError: no agent is called so, it has no settings of this scope, or a file is refused.
     """
     agent, where, folder = _named(name), places or this_machine(), _resolved(home)
-    plan, files = [], []
-    for file, text in _read(agent, scope, where, folder):
-        after = text_with(file, text or "")
-        is_first = text is not None and after != text and not is_own(text)
-        plan.append(Change(file.path, text, after, copies_of(file.path)[1] if is_first else None))
-        shown = entries_of(file) if dry_run and plan[-1].did != "kept" else ""
-        files.append(_shown(plan[-1], backup=str(plan[-1].copy or ""), entries=shown))
+    plan = [(file, text, add_entries(file, text)) for file, text in _read(agent, scope, where, folder)]
+    changes = [_apply(*one, dry_run=dry_run) for one in plan]
     if not dry_run:
-        carry_out(plan)
         note = Path(folder) / "hooks" / "connected" / agent
         note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # hooks start no server where no home is
         if scope == "user" and not note.exists():
@@ -91,8 +105,8 @@ def connect(
     if not is_found(agent, where):
         notes.insert(0, f"{agent} was not found on this machine: its settings are written for when it is")
     return Connected(
-        agent=agent, scope=scope, project=_project(scope, where), homes=(folder,), dry_run=dry_run,
-        files=tuple(files), notes=tuple(notes),
+        agent=agent, scope=scope, project=_project(scope, where), home=folder, dry_run=dry_run,
+        files=tuple(changes), notes=tuple(notes),
     )  # fmt: skip
 
 
@@ -104,33 +118,23 @@ def disconnect(
     dry_run: bool = False,
     places: Places | None = None,
 ) -> Connected:
-    """Remove our entries from the settings of an agent, with the files that connecting made.
+    """Remove our entries from the settings of an agent, with the files and copies that connecting made.
 
     Raises:
         InputError: as `connect`; or a home is named, and the agent is connected with another one.
     """
     agent, where, folder = _named(name), places or this_machine(), _resolved(home)
-    plan, homes, notes = [], dict[str, None](), []
-    for file, text in _read(agent, scope, where, folder):
-        homes |= dict.fromkeys(homes_in(own_entries(file, text or "")))
-        copy, _ = copies_of(file.path)
-        kept = read_text(copy) if copy else None
-        after = text_without(file, text or "", kept)
-        restores = copy is not None and after == kept and after != text
-        plan.append(Change(file.path, text, after, copy, restores=restores))
-        if copy and not restores and not is_own(after):
-            notes.append(f"{copy} stays: it may be the only copy of what was in {file.path.name} before")
-    if home is not None and (others := [one for one in homes if one != folder]):
-        raise InputError(
-            f"{agent} is connected with {', '.join(others)}, and not with {folder}: name that one"
-        )
-    if not dry_run:
-        carry_out([one if one.restores else one._replace(copy=None) for one in plan])
-        for one in homes if scope == "user" else ():
-            (Path(one) / "hooks" / "connected" / agent).unlink(missing_ok=True)
+    files = _read(agent, scope, where, folder)
+    plan = [(file, text, remove_entries(file, text)) for file, text in files]
+    known = _home_of(files)
+    if home is not None and known not in ("", folder):
+        raise InputError(f"{agent} is connected with {known}, and not with {folder}: name that one")
+    changes = [_apply(*one, dry_run=dry_run) for one in plan]
+    if scope == "user" and not dry_run:
+        (Path(known or folder) / "hooks" / "connected" / agent).unlink(missing_ok=True)
     return Connected(
-        agent=agent, scope=scope, project=_project(scope, where), homes=tuple(homes), dry_run=dry_run,
-        files=tuple(map(_shown, plan)), notes=tuple(notes),
+        agent=agent, scope=scope, project=_project(scope, where), home=known, dry_run=dry_run,
+        files=tuple(one for one in changes if one.did != "kept"),
     )  # fmt: skip
 
 
@@ -142,7 +146,7 @@ def survey(home: str | None = None, places: Places | None = None) -> list[State]
     found = [state_of(agent, "project", where, folder) for agent in others]
     return [
         *(state_of(agent, "user", where, folder) for agent in AGENTS),
-        *(one for one in found if one.homes),
+        *(one for one in found if one.home),
     ]
 
 
@@ -150,22 +154,22 @@ def state_of(agent: AgentName, scope: Scope, places: Places, home: str) -> State
     """The connection of an agent in a scope; whether its entries are those of today for the home that they name."""
     known = State(agent=agent, scope=scope, project=_project(scope, places), is_found=is_found(agent, places))
     try:
-        files = [(file, read_text(file.path) or "") for file in wanted_of(agent, scope, places, home)]
-        homes = homes_in([entry for file, text in files for entry in own_entries(file, text)])
-        if not homes:
+        texts = [(file, read_text(file.path)) for file in files_of(agent, scope, places, home)]
+        named = _home_of(texts)
+        if not named:
             return known
-        wanted = wanted_of(agent, scope, places, homes[0])
+        wanted = files_of(agent, scope, places, named)
         stale = [
-            str(one.path)
-            for one, (_, text) in zip(wanted, files, strict=True)
-            if text_with(one, text) != text
+            str(file.path)
+            for file, (_, text) in zip(wanted, texts, strict=True)
+            if add_entries(file, text) != text
         ]
     except InputError as error:
         return known.model_copy(update={"connected": "unknown", "problem": str(error)})
     if not stale:
-        return known.model_copy(update={"connected": "yes", "homes": homes})
+        return known.model_copy(update={"connected": "yes", "home": named})
     problem = f"not all entries are those of this installation ({', '.join(stale)}): connect again"
-    return known.model_copy(update={"connected": "partly", "homes": homes, "problem": problem})
+    return known.model_copy(update={"connected": "partly", "home": named, "problem": problem})
 
 
 def connected_since(home: Path, places: Places | None = None) -> dict[str, float]:
@@ -176,7 +180,7 @@ def connected_since(home: Path, places: Places | None = None) -> dict[str, float
     where, found = places or this_machine(), {}
     for agent, row in AGENTS.items():
         note = home / "hooks" / "connected" / agent
-        if row.transcripts and note.exists() and str(home) in state_of(agent, "user", where, str(home)).homes:
+        if row.transcripts and note.exists() and state_of(agent, "user", where, str(home)).home == str(home):
             found[row.transcripts] = note.stat().st_mtime
     return found
 
@@ -210,20 +214,38 @@ def _project(scope: Scope, places: Places) -> str:
     return str(places.project) if scope == "project" else ""
 
 
-def _shown(change: Change, *, backup: str = "", entries: str = "") -> FileChange:
-    return FileChange(path=str(change.path), did=change.did, backup=backup, entries=entries)
-
-
-def _read(agent: AgentName, scope: Scope, places: Places, home: str) -> list[tuple[Wanted, str | None]]:
+def _read(agent: AgentName, scope: Scope, places: Places, home: str) -> list[tuple[SettingsFile, str]]:
     """The files of an agent with their texts."""
-    wanted = wanted_of(agent, scope, places, home)
-    if not wanted:
+    files = files_of(agent, scope, places, home)
+    if not files:
         raise InputError(f"{agent} has no settings of a project: leave out --project")
     if scope == "project" and not (places.project / ".git").exists():
         raise InputError("this folder is in no git repository: go into the project's, or leave out --project")
     project = places.project.resolve()
-    for file in wanted if scope == "project" else ():
+    for file in files if scope == "project" else ():
         path = file.path  # a repository may come with links that its author chose
         if path.is_relative_to(places.project) and not path.resolve().is_relative_to(project):
             raise InputError(f"{path} leads out of the project by a link: nothing is written there")
-    return [(file, read_text(file.path)) for file in wanted]
+    return [(file, read_text(file.path)) for file in files]
+
+
+def _home_of(files: list[tuple[SettingsFile, str]]) -> str:
+    """The home that an agent is connected with; "" where it is not."""
+    named = [home_in(file, text) for file, text in files]  # all, since one that cannot be parsed is reported
+    return next(filter(None, named), "")
+
+
+def _apply(file: SettingsFile, before: str, after: str, *, dry_run: bool) -> FileChange:
+    """Write a file's new text, after a copy of a file that had no entries of ours."""
+    did: Literal["made", "changed", "kept", "removed"] = "kept"
+    copy, is_copied = file.path.with_name(f"{file.path.name}{BACKUP}"), before and not is_own(before)
+    if before != after:
+        did = "made" if not before else "changed" if after else "removed"
+    if not dry_run and before != after:
+        if is_copied:
+            replace_text(copy, before, like=file.path)
+        replace_text(file.path, after)
+    if not dry_run and not is_own(after):
+        copy.unlink(missing_ok=True)
+    shown = entries_of(file) if dry_run and did != "kept" and is_own(after) else ""
+    return FileChange(path=str(file.path), did=did, backup=str(copy) if is_copied else "", entries=shown)

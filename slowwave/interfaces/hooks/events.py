@@ -31,7 +31,7 @@ _CLAUDE_CODE: dict[str, Action] = {
     "SessionEnd": "end",
 }
 
-EVENTS: dict[HookAgent, dict[str, Action]] = {
+EVENTS: dict[str, dict[str, Action]] = {
     "claude-code": _CLAUDE_CODE,
     "codex": _CLAUDE_CODE,
     "gemini": {

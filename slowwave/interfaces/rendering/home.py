@@ -105,27 +105,29 @@ def _connections(found: Sequence[Any], view: View) -> list[Block]:
         "agent": lambda one: one.agent,
         "on this machine": lambda one: "found" if one.is_found else "not found",
         "connected": lambda one: one.connected,
-        "home": lambda one: ", ".join(one.homes),
+        "home": lambda one: one.home,
         "settings": _settings_of,
     }
     hint = "`slowwave connect NAME` connects one; with --dry-run it shows what it would change."
     problems = [line(f"{one.agent}: {one.problem}") for one in found if one.problem]
-    is_one_connected = any(one.homes for one in found)
+    is_one_connected = any(one.home for one in found)
     return [*table(found, columns), *problems, *([] if is_one_connected else [Opening(hint)])]
 
 
 def _settings_of(one: Any) -> str:
     """The settings of an agent that connect it: a project's, or the user's own."""
-    if not one.homes:
+    if not one.home:
         return ""
     return f"project {Path(one.project).name}" if one.project else "your own"
 
 
 def _connected(found: Any, view: View) -> list[Block]:
     """The files that connecting or disconnecting changed or would change, and what is left to do by hand."""
-    homes = f", home {', '.join(found.homes)}" if found.homes else ""
     where = f", project {found.project}" if found.project else ""
-    first = f"{found.agent}{homes}{where}" + (": nothing was changed" if found.dry_run else ":")
+    if not found.files:
+        return [Opening(f"{found.agent}{where} was not connected: there is nothing to remove")]
+    home = f", home {found.home}" if found.home else ""
+    first = f"{found.agent}{home}{where}" + (": nothing was changed" if found.dry_run else ":")
     return [
         line(first),
         *(one for file in found.files for one in _file(file, is_dry=found.dry_run)),
