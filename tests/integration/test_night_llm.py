@@ -437,7 +437,9 @@ def test_a_dry_run_asks_and_shows_and_the_real_run_pays_only_for_pages_that_othe
         assert segments(home) == before
         assert all(tables(home)[table].equals(rows[table]) for table in rows)
         asked = len(server.bodies(CHAT))
-        assert asked == 13, "the gate about seven different sessions, the extractor about the six that it lets pass"
+        assert asked == 13, (
+            "the gate about seven different sessions, the extractor about the six that it lets pass"
+        )
         made = extract.fn(home=home)
         assert made.counts == would.counts
         assert len(server.bodies(CHAT)) == asked + 5, (
