@@ -4,7 +4,7 @@ from prefect import flow
 
 from slowwave.schemas.report import StageReport
 from tasks.cluster.by_model import ask_groups, ask_parts, find_nearest_topics, find_pages
-from tasks.cluster.by_vector import file_left_over, find_threshold, halve
+from tasks.cluster.by_vector import file_left_over, find_threshold
 from tasks.cluster.cluster import (
     find_members,
     find_oversize,
@@ -23,7 +23,7 @@ from tasks.step import open_stage, run_name
 
 @flow(name="cluster", flow_run_name=run_name)
 def cluster(home: str = "", dry_run: bool = False) -> StageReport:
-    """Give new memories their topics, merge topics of one name, and split those that one summary cannot describe.
+    """Give new memories their topics, and merge topics of one name. The model splits those that outgrew a summary.
 
     Reads memories without a topic. The model files them page by page; names and vectors file the rest, and all of them
     without a model. Writes new topics, the topic of each memory, and the counts of topics.
@@ -48,11 +48,11 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
             filed = file_left_over(run.reader, cells, find_topics(run.reader), threshold=threshold)
             commit(run, plan_filed(cells, filed, otherwise="waits for its vector"))
         commit(run, plan_merges(run.reader, find_topics(run.reader)))
-        for topic in find_oversize(run.reader, find_topics(run.reader)):
-            members, topics = find_members(run.reader, topic), find_topics(run.reader)
-            asked = ask_parts(run.model, members, topics) if run.model is not None else None
-            parts = halve(run.reader, members, topics, topic) if asked is None else asked
-            commit(run, plan_split(run.reader, topic, parts))
+        if run.model is not None:
+            for topic in find_oversize(run.reader, find_topics(run.reader)):
+                members, topics = find_members(run.reader, topic), find_topics(run.reader)
+                parts = ask_parts(run.model, members, topics)
+                commit(run, plan_split(run.reader, topic, parts))
         commit(run, plan_counts(run.reader))
         if not run.report.counts and not run.report.rejected:
             run.skip("every memory has its topic")

@@ -87,13 +87,10 @@ def ask_groups(
 
 
 @step
-def ask_parts(
-    model: Model, members: DataFrame[NewCells], topics: DataFrame[KnownTopics]
-) -> DataFrame[Filed] | None:
-    """The parts of one topic, by the same prompt over its oldest memories, shown no topics; null if it stays whole."""
+def ask_parts(model: Model, members: DataFrame[NewCells], topics: DataFrame[KnownTopics]) -> DataFrame[Filed]:
+    """The parts of one topic, by the same prompt over its oldest memories, shown no topics."""
     pages = _pages(members.filter(~is_anybodys()))
-    parts = ask_groups(model, pages[0], ShownTopics.empty(), topics) if pages else Filed.empty()
-    return parts if parts["topic_id"].n_unique() > 1 else None
+    return ask_groups(model, pages[0], ShownTopics.empty(), topics) if pages else Filed.empty()
 
 
 def groups_of(

@@ -2,7 +2,7 @@
 
 Memories join the nearest topic from a threshold on; the rest are clustered by average linkage, cut at that threshold.
 On CLINC150 (`benchmarks/topics.py`) average linkage beat complete and weighted linkage, and topics that are merged and
-split by their vectors afterwards were no better (F1 0.590 against 0.588).
+split by their vectors afterwards were no better (F1 0.590 against 0.588), so only a model splits a topic.
 """
 
 from collections.abc import Collection
@@ -20,8 +20,8 @@ from slowwave.schemas.tables import OWNER
 from slowwave.store import col
 from slowwave.trust.origins import surely_answered_for_first
 from tasks.ask import author_columns
-from tasks.cluster.cluster import TOPIC_MEMORIES, Filed, KnownTopics, NewCells, living
-from tasks.cluster.names import UNTITLED, founded_id, marking_words, name_topics
+from tasks.cluster.cluster import Filed, KnownTopics, NewCells, living
+from tasks.cluster.names import founded_id, name_topics
 from tasks.step import Readable, step
 
 BLOCK = 4_000
@@ -33,9 +33,6 @@ TOPIC_STDS = 4.3
 F1 on CLINC150 in nights, centred: WordLlama 0.60, all-MiniLM 0.68, multilingual-e5-small 0.65, each within 0.01 of the
 best that a sweep with the labels finds, as from 4.2 to 5.0 (`benchmarks/topics.py`).
 """
-
-LEAST_PART = 3
-"""Memories that each half of a topic keeps."""
 
 Rows = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -81,25 +78,6 @@ def file_left_over(
     return Filed.of(every.sort("cell_id"))
 
 
-@step
-def halve(
-    reader: Readable, members: DataFrame[NewCells], topics: DataFrame[KnownTopics], topic: str
-) -> DataFrame[Filed]:
-    """The parts of one topic by their vectors, each small enough, named after it and by words that mark them."""
-    vectors = reader.store.vectors("cells", members["cell_id"])
-    placed = with_vectors(members.join(vectors, on="cell_id")).sort("cell_id")
-    if placed.is_empty():
-        return Filed.empty()
-    label = halves(placed["vector"].to_numpy().astype(np.float64), most=TOPIC_MEMORIES)
-    parted = _one_a_name(placed.with_columns(hint=pl.Series(label)), set(topics["topic_id"]))
-    own = topics.filter(pl.col("topic_id") == topic).item(0, "name").partition(": ")[0]
-    words = marking_words(parted.filter(surely_answered_for_first("topic_id")))
-    named = parted.join(words, on="topic_id", how="left").with_columns(
-        name=pl.format("{}: {}", pl.lit(own), pl.col("words").fill_null(UNTITLED))
-    )
-    return Filed.of(named.with_columns(author_columns(), similarity=pl.lit(None, pl.Float64)))
-
-
 def assign_topics(
     cells: pl.DataFrame, centres: pl.DataFrame, *, threshold: float, taken: Collection[str]
 ) -> pl.DataFrame:
@@ -122,15 +100,6 @@ def assign_topics(
             )
         )
     return pl.concat(answers).sort("cell_id")
-
-
-def halves(vectors: Rows, *, most: int) -> Labels:
-    """A label for each row, by 2-means of the largest part until none has more than `most` rows."""
-    label = np.zeros(len(vectors), dtype=np.intp)
-    while (sizes := np.bincount(label)).max() > most:
-        part = np.flatnonzero(label == int(sizes.argmax()))
-        label[part[_half(vectors[part])]] = len(sizes)
-    return label
 
 
 # Inside
@@ -192,16 +161,3 @@ def _unit_means(rows: Rows, label: Labels) -> Rows:
     length = np.linalg.norm(sums, axis=1, keepdims=True)
     means: Rows = np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)
     return means
-
-
-def _half(rows: Rows) -> NDArray[np.bool_]:
-    """A mark on the rows of one of two halves: 2-means from a cut across the direction in which they differ most."""
-    around = rows - rows.mean(axis=0)
-    along = around @ np.linalg.svd(around, full_matrices=False)[2][0]
-    half: NDArray[np.bool_] = along > 0
-    if half.any():
-        means = np.stack([rows[~half].mean(axis=0), rows[half].mean(axis=0)])
-        half = scipy.cluster.vq.kmeans2(rows, means, minit="matrix")[1] == 1
-    if min(half.sum(), len(half) - half.sum()) < LEAST_PART:  # one stands apart, or all are alike
-        half = np.argsort(np.argsort(along, kind="stable")) >= len(rows) // 2
-    return half

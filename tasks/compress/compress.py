@@ -34,9 +34,6 @@ PAGE_CHARACTERS = 18_000
 EPISODE_MEMORIES = 40
 """Memories shown for one episode, most salient first."""
 
-MOST_ARTIFACTS = 40
-"""Artifacts of one episode, those named in most turns first."""
-
 WORDS_A_TURN = 6
 """Words of an episode for each turn, from `LEAST_WORDS` to `EPISODE_WORDS`: short talk needs no long story."""
 
@@ -102,7 +99,6 @@ def plan_episodes(
         turns.join(told, on="episode_id", how="semi"),
         active,
         decay_rate=decay.rates.get(EPISODE, decay.default_rate),
-        max_artifacts=MOST_ARTIFACTS,
     )
     known = reader.store.by_key("cells", rows["cell_id"], ["cell_id", "status"])
     archived = reader.store.by_key("cell_usage", known.filter(pl.col("status") == "archived")["cell_id"])

@@ -1,76 +1,69 @@
-"""Episodes without a language model: a conversation's most central messages, each by its first sentences."""
+"""Episodes without a language model: a conversation's most central messages, each by its first sentence."""
 
 import polars as pl
 from pandera.typing.polars import DataFrame
 
-from slowwave.language.text import sentences, shortened, word_count, words
+from slowwave.language.text import shortened, word_count
 from slowwave.recall.standing_turns import standing_turns
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.trust.origins import in_own_words
 from tasks.ask import author_columns
 from tasks.compress.pages import EpisodeTurns
 from tasks.compress.rows import EpisodeTexts, Told
-from tasks.compress.short_forms import first_clause, short_forms
-from tasks.extractive import is_telling, with_centrality
+from tasks.compress.short_forms import first_sentence, short_forms
+from tasks.extractive import with_centrality
 from tasks.step import Readable, step
-
-REQUEST_WORDS = 4
-"""Telling words that make a message a request rather than a greeting."""
 
 EPISODE_WORDS, SUMMARY_WORDS = 220, 60
 """Longest text and summary of an episode: one is read when its day was asked for, the other among hits."""
 
-TITLE_WORDS = 10
-COMPRESSED_WORDS = 15
+LINE_WORDS, TITLE_WORDS = 30, 10
+CODE = r"(?s)```.*?(?:```|$)"
 
 
 @step
 def extract_episodes(reader: Readable, turns: DataFrame[EpisodeTurns]) -> Told:
     """Episodes of the conversations with anything to show: own words of the speakers, as far as they are current."""
-    own = in_own_words(_current(reader, turns.filter("is_shown")))
-    written = extractive_episodes(own, max_words=EPISODE_WORDS, summary_words=SUMMARY_WORDS)
-    nothing = pl.lit(None, dtype=pl.String)
-    texts = written.rename({"episode_id": "cell_id"}).with_columns(
+    written = extractive_episodes(in_own_words(_current(reader, turns.filter("is_shown"))))
+    nothing = ["compressed", "index_label", "topic_hint", "attribute", "value", "supersedes"]
+    texts = written.with_columns(
         *author_columns(RAW_PROMPT),
-        **dict.fromkeys(["index_label", "topic_hint", "attribute", "value", "supersedes"], nothing),
+        **dict.fromkeys(nothing, pl.lit(None, dtype=pl.String)),
         subject="title",
         cell_ids=pl.lit([], dtype=pl.List(pl.String)),
     )
-    forms = short_forms(texts)
-    whole = texts.drop("compressed", "index_label").join(forms, on="cell_id")
+    whole = texts.drop("compressed", "index_label").join(short_forms(texts), on="cell_id")
     return Told(EpisodeTexts.of(whole), {})
 
 
-def extractive_episodes(turns: pl.DataFrame, *, max_words: int, summary_words: int) -> pl.DataFrame:
-    """Central messages with who said them: `episode_id`, `title`, `content`, `summary`, `compressed`, sorted.
+def extractive_episodes(turns: pl.DataFrame) -> pl.DataFrame:
+    """Central messages with who said them: `cell_id`, `title`, `content`, `summary`, sorted.
 
-    `turns` has `episode_id`, `turn_id`, `turn_index`, `role`, `speaker`, `content`. The title is the first request of a
-    person, of ten words at most. The content has at most `max_words` words after it, the summary `summary_words`.
+    `turns` has `episode_id`, `turn_id`, `turn_index`, `role`, `speaker`, `content`. The title is from the most central
+    message of a person. Content and summary begin with the most central lines and end where their words are used up.
     """
-    plain = turns.with_columns(content=_plain(pl.col("content"))).filter(pl.col("content") != "")
-    first = _first_sentences(pl.col("content"), max(summary_words // 2, 1))
-    central = with_centrality(plain, group="episode_id", text="turn_id", content="content").with_columns(
-        line=pl.format("{}: {}", pl.coalesce("speaker", "role"), first)
+    talk = pl.col("content").str.replace_all(CODE, " ").str.strip_chars()
+    plain = turns.with_columns(
+        content=pl.when(talk == "").then(pl.col("content").str.strip_chars()).otherwise(talk)
     )
-    ranked = central.sort(
-        "episode_id", "centrality", "turn_index", "turn_id", descending=[False, True, False, False]
-    ).with_columns(
-        total=word_count(pl.col("line")).cum_sum().over("episode_id"),
-        is_first=pl.int_range(pl.len()).over("episode_id") == 0,
+    spoken = plain.filter(pl.col("content") != "")
+    best_first = ["episode_id", "centrality", "turn_index", "turn_id"]
+    ranked = (
+        with_centrality(spoken, group="episode_id", text="turn_id", content="content")
+        .sort(best_first, descending=[False, True, False, False])
+        .with_columns(line=pl.format("{}: {}", pl.coalesce("speaker", "role"), _beginning(LINE_WORDS)))
+        .with_columns(total=word_count(pl.col("line")).cum_sum().over("episode_id"))
     )
-    fits = {
-        name: pl.col("is_first") | ((pl.col("centrality") > 0) & (pl.col("total") <= most))
-        for name, most in (("content", max_words), ("summary", summary_words))
-    }
-    by_place = ranked.sort("episode_id", "turn_index", "turn_id").group_by("episode_id", maintain_order=True)
-    written = by_place.agg(
-        pl.col("line").filter(fit).str.join("\n").alias(name) for name, fit in fits.items()
-    )
+    title, is_persons = _beginning(TITLE_WORDS), pl.col("role") == "user"
     return (
-        written.join(_titles(plain), on="episode_id")
-        .with_columns(content=pl.format("{}\n{}", "title", "content"))
-        .select("episode_id", "title", "content", "summary", "compressed")
-        .sort("episode_id")
+        ranked.group_by("episode_id", maintain_order=True)
+        .agg(
+            title=pl.coalesce(title.filter(is_persons).first(), title.first()),
+            content=_lines(EPISODE_WORDS),
+            summary=_lines(SUMMARY_WORDS),
+        )
+        .select("title", "summary", cell_id="episode_id", content=pl.format("{}\n{}", "title", "content"))
+        .sort("cell_id")
     )
 
 
@@ -91,35 +84,13 @@ def _current(reader: Readable, turns: pl.DataFrame) -> pl.DataFrame:
     return kept.with_columns(pl.col("content").fill_null("[taken back]"))
 
 
-def _titles(turns: pl.DataFrame) -> pl.DataFrame:
-    """The first sentence of a person that asks or says something, else the first sentence."""
-    telling = words(pl.col("sentence")).list.eval(pl.element().filter(is_telling(pl.element())))
-    is_request = (pl.col("role") == "user") & (telling.list.len() >= REQUEST_WORDS)
-    first = (
-        turns.with_columns(sentence=sentences(pl.col("content")))
-        .explode("sentence")
-        .drop_nulls("sentence")
-        .with_columns(is_request=is_request, place=pl.int_range(pl.len()).over("episode_id", "turn_id"))
-        .sort("is_request", "turn_index", "turn_id", "place", descending=[True, False, False, False])
-        .group_by("episode_id", maintain_order=True)
-        .agg(pl.col("sentence").first())
-    )
-    whole = pl.col("sentence")
-    return first.select(
-        "episode_id", title=shortened(whole, TITLE_WORDS), compressed=first_clause(whole, COMPRESSED_WORDS)
-    )
+def _beginning(most: int) -> pl.Expr:
+    """The first sentence of a message, cut after so many words."""
+    return shortened(pl.coalesce(first_sentence(pl.col("content")), "content"), most)
 
 
-def _plain(text: pl.Expr) -> pl.Expr:
-    """Talk without blocks of code and marks at the start of lines; talk of nothing else stays as it is."""
-    talk = text.str.replace_all(r"(?s)```.*?(?:```|$)", " ")
-    bare = talk.str.replace_all(r"(?m)^\s*(?:[-*#>|]+|\d+[.)])\s+", "")
-    short = bare.str.replace_all(r"[ \t]+", " ").str.strip_chars()
-    return pl.when(short != "").then(short).otherwise(text.str.strip_chars())
-
-
-def _first_sentences(text: pl.Expr, most: int) -> pl.Expr:
-    """Whole sentences from the beginning with at most `most` words together, else a clause, else the first words."""
-    first = pl.element().filter(word_count(pl.element()).cum_sum() <= most)
-    fits = sentences(text).list.eval(first).list.join(" ")
-    return pl.coalesce(pl.when(fits != "").then(fits), first_clause(text, most), shortened(text, most))
+def _lines(most_words: int) -> pl.Expr:
+    """The most central lines of a conversation in their order; a line of words that no other message has is none."""
+    is_first = pl.int_range(pl.len()) == 0
+    fits = is_first | ((pl.col("centrality") > 0) & (pl.col("total") <= most_words))
+    return pl.col("line").filter(fits).sort_by(pl.struct("turn_index", "turn_id").filter(fits)).str.join("\n")

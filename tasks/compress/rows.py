@@ -44,7 +44,6 @@ def episode_rows(
     cells: pl.DataFrame,
     *,
     decay_rate: float,
-    max_artifacts: int,
 ) -> pl.DataFrame:
     """The payload of `episode.written`, one row a conversation in `texts`, by `cell_id`.
 
@@ -68,12 +67,7 @@ def episode_rows(
         texts.join(sessions.select(columns), on="cell_id")
         .join(said, left_on="cell_id", right_on="episode_id")
         .join(worth, left_on="cell_id", right_on="episode_id", how="left")
-        .join(
-            joined_artifacts(turns, cells, most=max_artifacts),
-            left_on="cell_id",
-            right_on="episode_id",
-            how="left",
-        )
+        .join(_artifacts(turns, cells), left_on="cell_id", right_on="episode_id", how="left")
         .sort("cell_id")
         .with_columns(
             subject=pl.col("title"),
@@ -89,19 +83,12 @@ def episode_rows(
     return whole.select(*names, "turn_count", "cell_ids")
 
 
-def joined_artifacts(turns: pl.DataFrame, cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
-    """The artifacts that a conversation names, in order of name; of more than `most` those named most often.
-
-    `turns` has `episode_id` and `content`, `cells` `episode_id` and `artifacts`. A row for each conversation with any.
-    """
+def _artifacts(turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """`episode_id`, `artifacts`: what a conversation and its memories name, sorted."""
     said = turns.select("episode_id", artifacts=artifacts_in(pl.col("content")))
-    return (
+    every = (
         pl.concat([said, cells.select("episode_id", "artifacts")])
         .explode("artifacts")
         .drop_nulls("artifacts")
-        .group_by("episode_id", "artifacts")
-        .len()
-        .sort("episode_id", "len", "artifacts", descending=[False, True, False])
-        .group_by("episode_id", maintain_order=True)
-        .agg(pl.col("artifacts").head(most).sort())
     )
+    return every.group_by("episode_id").agg(pl.col("artifacts").unique().sort())

@@ -76,11 +76,16 @@ def short_forms(cells: pl.DataFrame) -> pl.DataFrame:
 
 def first_clause(content: pl.Expr, most: int) -> pl.Expr:
     """The first sentence of three words or more, or what it says before a colon or semicolon; null if too long."""
-    is_long_enough = word_count(pl.element()) >= LEAST_WORDS
-    first = sentences(without_speakers(content)).list.eval(pl.element().filter(is_long_enough)).list.first()
+    first = first_sentence(content)
     clause = first.str.extract(r"^(.+?)[;:]\s")
     whole = pl.when(word_count(clause) >= LEAST_WORDS).then(clause)
     return pl.coalesce(_short(first, most), _short(whole, most))
+
+
+def first_sentence(content: pl.Expr) -> pl.Expr:
+    """The first sentence of three words or more, without who said it; null for none."""
+    is_long_enough = word_count(pl.element()) >= LEAST_WORDS
+    return sentences(without_speakers(content)).list.eval(pl.element().filter(is_long_enough)).list.first()
 
 
 # Inside

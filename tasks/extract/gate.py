@@ -1,18 +1,14 @@
-"""The gate: which pages are worth the extractor. A rule leaves out small talk; a cheap model decides about the rest."""
-
-from typing import Final
+"""The gate: a cheap model decides which pages are worth the extractor."""
 
 import polars as pl
 from pandera.typing.polars import DataFrame
 
-from slowwave.journal.plan import Plan
-from slowwave.language.lexicon import word_set
-from slowwave.language.text import straight_text
+from slowwave.journal.plan import Plan, rejected
 from slowwave.models.answers.extract import GateAnswer
 from slowwave.models.prompts import render
 from slowwave.models.requests import Outcome, Request
 from slowwave.models.rows import Row, rows_by_page
-from slowwave.schemas.table_parts import nullable
+from slowwave.schemas.table_parts import Made
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import col, lit
 from tasks.ask import Model
@@ -24,18 +20,15 @@ from tasks.tries import failed_rows
 BEGINNING, END = 240, 80
 """Characters of a longer turn that the gate sees; on the sample's night its pages are a fifth shorter for it."""
 
-BY_RULE = "plain rules: small talk"
 BY_MODEL = "gate: nothing worth remembering"
 
 
-class Gated(Frame):
-    """Decisions of the gate about pages; nobody is named where the rule decided."""
+class Gated(Frame, Made):
+    """Decisions of the gate about pages."""
 
     page: int
     is_worth: bool
     reason: str
-    prompt_version: str = nullable()
-    model: str = nullable()
 
 
 @step
@@ -44,21 +37,24 @@ def ask_gate(model: Model, lines: DataFrame[Lines]) -> tuple[DataFrame[Gated], d
 
     A page without a decision (an outage, an unusable answer) waits.
     """
-    silent = silent_pages(lines)
     fresh = lines_by_page(lines.filter(~pl.col("is_read")).with_columns(text=_ends(pl.col("text"))))
     requests = {
         page: Request(render("gate_chunk", turns=turns), GateAnswer, {}, is_gate=True)
         for page, turns in fresh.items()
-        if page not in silent
     }
     outcomes = model.outcomes(requests, work="gate")
-    rows: list[tuple[object, ...]] = [(page, False, BY_RULE, None, None) for page in silent]
-    rows += [
-        (page, said.answer.is_worth_remembering, said.answer.reason, said.prompt_version, said.model)
+    rows = [
+        {
+            "page": page,
+            "is_worth": said.answer.is_worth_remembering,
+            "reason": said.answer.reason,
+            "prompt_version": said.prompt_version,
+            "model": said.model,
+        }
         for page, said in outcomes.items()
         if isinstance(said.answer, GateAnswer)
     ]
-    return Gated.of(pl.DataFrame(rows, schema=Gated.schema(), orient="row")), outcomes
+    return Gated.of(pl.DataFrame(rows, schema=Gated.schema())), outcomes
 
 
 @step
@@ -67,32 +63,14 @@ def plan_gate(
 ) -> Plan:
     """Chunks of refused pages are done, their raw memories leave; chunks whose answer failed are tried again."""
     decided = gated.join(chunks.select("chunk_id", "page"), on="page", how="inner", maintain_order="left")
-    refused = decided.filter(~pl.col("is_worth"))
-    by_rule, by_model = (
-        refused.filter(is_of)["chunk_id"].to_list()
-        for is_of in (pl.col("model").is_null(), pl.col("model").is_not_null())
-    )
-    left_out = {BY_RULE: by_rule, BY_MODEL: by_model}
+    refused = decided.filter(~pl.col("is_worth"))["chunk_id"].to_list()
     return Plan(
         events={
             "chunk.gated": decided.drop("page"),
-            "cell.retired": raw_cells_of(reader, refused["chunk_id"].to_list()),
+            "cell.retired": raw_cells_of(reader, refused),
             "chunk.failed": failed_pages(reader, chunks, outcomes),
         },
-        rejected={reason: ids for reason, ids in left_out.items() if ids},
-    )
-
-
-def silent_pages(lines: pl.DataFrame) -> list[int]:
-    """Pages whose new turns are all small talk, and no answer to a question that was read before."""
-    fresh = ~pl.col("is_read")
-    is_answer = pl.col("text").filter(pl.col("is_read")).str.contains(r"[?？]").any()
-    is_nothing = is_small_talk(pl.col("text")).filter(fresh).all() & ~is_answer
-    return (
-        lines.group_by("page", maintain_order=True)
-        .agg(is_nothing=is_nothing)
-        .filter("is_nothing")["page"]
-        .to_list()
+        rejected=rejected(BY_MODEL, refused),
     )
 
 
@@ -128,15 +106,3 @@ def raw_cells_of(reader: Readable, chunk_ids: list[str]) -> pl.DataFrame:
     where = col("chunk_id").isin(chunk_ids) & is_raw & (col("protected") == lit(value=False))
     raw = reader.store.rows("cells", ["cell_id"], where).sort("cell_id")
     return raw.with_columns(superseded_at=pl.lit(reader.now))
-
-
-_LETTERS: Final = r"[\p{L}\p{N}_']+"
-
-
-def is_small_talk(text: pl.Expr) -> pl.Expr:
-    """Return whether a turn surely holds nothing: its words are greetings, thanks and acknowledgements alone.
-
-    Of 35 pages of four recordings it is none; it spares the question about a greeting that is a page of its own.
-    """
-    said = straight_text(text).str.extract_all(_LETTERS)
-    return said.list.set_difference(sorted(word_set("small_talk"))).list.len() == 0

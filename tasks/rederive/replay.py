@@ -183,7 +183,8 @@ def replay_edits(work: Rederiving, edits: DataFrame[Edits], matched: DataFrame[M
         found = found.with_columns(new_id=pl.coalesce("new_id", itself), is_brought=is_brought)
         is_decided = pl.col("target_id").is_null() | pl.col("new_target").is_not_null()
         kept = found.filter(pl.col("new_id").is_not_null() & is_decided)
-        ids = {f'"{old}"': f'"{new}"' for old, new in _pairs(kept)}
+        pairs = kept.select("cell_id", "new_id").rows() + kept.select("target_id", "new_target").rows()
+        ids = {f'"{old}"': f'"{new}"' for old, new in pairs if old != new}
         events = kept.with_columns(pl.col("payload").str.replace_many(ids) if ids else pl.col("payload"))
         copied = pl.concat([brought.select(COPIED), events.select(COPIED)])
         run.workspace.commit(copied, run.now)
@@ -197,8 +198,8 @@ def replay_edits(work: Rederiving, edits: DataFrame[Edits], matched: DataFrame[M
 def _found(derived: Store, edits: DataFrame[Edits], matched: DataFrame[Matches]) -> pl.DataFrame:
     """The edits with the memories of the derivation that theirs are found as (`new_id`, `new_target`); null for none.
 
-    A decision about one value says nothing of another one. One between memories that are found as the same one has
-    no target, nor has one of an assistant against what a person said or confirmed.
+    A decision between memories that are found as the same one has no target. Nor has an assistant's, unless both are
+    statements that were copied: another memory may be a person's, which no assistant retires.
     """
     named = pl.concat([edits["cell_id"], edits["target_id"].drop_nulls()]).unique()
     there = derived.by_key("cells", named, ["cell_id"]).with_columns(new_id="cell_id")
@@ -208,49 +209,57 @@ def _found(derived: Store, edits: DataFrame[Edits], matched: DataFrame[Matches])
     found = edits.join(ids, on="cell_id", how="left", maintain_order="left").join(
         target, on="target_id", how="left", maintain_order="left"
     )
-    said = derived.by_key("cells", found["new_target"].drop_nulls(), ["cell_id", "origin", "protected"])
-    persons = said.filter(pl.col("protected") | pl.col("origin").is_in(["user", "system"]))["cell_id"]
     is_assistants = pl.col("payload").str.contains(f'"prompt_version":"{REMEMBERED}"', literal=True)
-    judged = found.filter((pl.col("kind") == "pair.judged") & is_assistants)
-    refused = judged.filter(pl.col("new_target").is_in(persons.implode())).select(
-        "cell_id", "target_id", is_void=pl.lit(value=True)
-    )
-    marked = found.join(refused.unique(), on=["cell_id", "target_id"], how="left", maintain_order="left")
-    is_one = pl.col("new_id") == pl.col("new_target")
-    is_void = is_one | (pl.col("is_void") & (pl.col("kind") != "contradiction.opened"))
-    return marked.with_columns(new_target=pl.when(~is_void.fill_null(value=False)).then("new_target"))
+    is_copied = (pl.col("new_id") == pl.col("cell_id")) & (pl.col("new_target") == pl.col("target_id"))
+    is_apart = (pl.col("new_id") != pl.col("new_target")) & (is_copied | ~is_assistants)
+    return found.with_columns(new_target=pl.when(is_apart).then("new_target"))
 
 
 def _births(journal: Journal, found: pl.DataFrame) -> pl.DataFrame:
     """The events that made memories which a person confirmed or decided for, and which the derivation does not have."""
     vouched = found.filter(
-        pl.col("new_id").is_null() & pl.col("kind").is_in(["cell.protected", "cell.superseded"])
+        pl.col("new_id").is_null(), pl.col("kind").is_in(["cell.protected", "cell.superseded"])
     )
     ids = vouched["cell_id"].unique().to_list()
     events = mentioning(journal, ids) if ids else journal.read([]).events
     made = events.with_columns(cell_id=pl.col("payload").str.json_path_match("$.cell_id"))
-    births = made.filter((pl.col("kind") == "cell.extracted") & pl.col("cell_id").is_in(ids))
+    births = made.filter(pl.col("kind") == "cell.extracted", pl.col("cell_id").is_in(ids))
     return births.unique("cell_id", keep="last", maintain_order=True)
-
-
-def _pairs(found: pl.DataFrame) -> list[tuple[str, str]]:
-    both = pl.concat(
-        [found.select("cell_id", "new_id"), found.select(cell_id="target_id", new_id="new_target")]
-    )
-    return both.drop_nulls().filter(pl.col("cell_id") != pl.col("new_id")).unique().rows()
 
 
 def _carried(living: Store, derived: Store, found: pl.DataFrame) -> list[CarriedEdit]:
     """The outcome of each statement, of each edit that is current, and of each deletion."""
-    stated = living.rows("cells", ["cell_id", "content"], col("prompt_version").isin(STATED)).sort("cell_id")
-    dead = derived.rows("tombstones", ["cell_id", "content"]).drop_nulls("content").sort("cell_id")
-    why = pl.col("payload").str.json_path_match("$.reason").fill_null("")
-    is_mark_of_statement = pl.col("kind").is_in(MARKS) & pl.col("cell_id").is_in(stated["cell_id"].implode())
-    current = found.unique(["kind", "cell_id", "target_id"], keep="last", maintain_order=True).filter(
-        pl.col("kind").is_in(NAMES) & ~why.is_in([DELETED, TAKEN_BACK]) & ~is_mark_of_statement
+    columns = ["cell_id", "content"]
+    stated = living.rows("cells", columns, col("prompt_version").isin(STATED)).sort("cell_id")
+    dead = derived.rows("tombstones", columns).drop_nulls("content").sort("cell_id")
+    why, effect = (pl.col("payload").str.json_path_match(f"$.{name}") for name in ("reason", "effect"))
+    is_of_statement = pl.col("kind").is_in(MARKS) & pl.col("cell_id").is_in(stated["cell_id"].implode())
+    is_undone = why.is_in([DELETED, TAKEN_BACK]).fill_null(value=False)
+    current = (
+        found.unique(["kind", "cell_id", "target_id"], keep="last", maintain_order=True)
+        .filter(pl.col("kind").is_in(NAMES) & ~is_undone & ~is_of_statement)
+        .with_columns(
+            edit=pl.when(effect == "none").then(pl.lit("settled")).otherwise(pl.col("kind").replace(NAMES))
+        )
     )
-    is_both = pl.col("payload").str.json_path_match("$.effect") == "none"
-    how = (
+    texts = living.by_key("cells", current["cell_id"], columns)
+    edited = current.join(texts, on="cell_id", how="left", maintain_order="left")
+    parts = [
+        edited.select("edit", *columns, "new_id", how=_how()),
+        stated.with_columns(edit=pl.lit("remembered"), new_id="cell_id", how=pl.lit("kept word by word")),
+        dead.with_columns(edit=pl.lit("deleted"), how=pl.lit("kept out, in other words too")),
+    ]
+    rows = (
+        pl.concat(parts, how="diagonal")
+        .rename({"content": "said"})
+        .with_columns(pl.col("said").fill_null(""))
+    )
+    return [CarriedEdit(**row) for row in rows.iter_rows(named=True)]
+
+
+def _how() -> pl.Expr:
+    """What became of an edit, in words."""
+    return (
         pl.when(pl.col("new_id").is_null())
         .then(pl.lit(NOT_FOUND))
         .when(pl.col("new_target").is_not_null())
@@ -261,22 +270,3 @@ def _carried(living: Store, derived: Store, found: pl.DataFrame) -> list[Carried
         .then(pl.lit(BROUGHT))
         .otherwise(pl.format("carried: {} says the same", "new_id"))
     )
-    texts = living.by_key("cells", current["cell_id"], ["cell_id", "content"])
-    edited = current.join(texts, on="cell_id", how="left", maintain_order="left").select(
-        *("cell_id", "new_id"),
-        edit=pl.when(is_both).then(pl.lit("settled")).otherwise(pl.col("kind").replace_strict(NAMES)),
-        said=pl.col("content").fill_null(""),
-        how=how,
-    )
-    said = stated.select(
-        "cell_id",
-        said="content",
-        edit=pl.lit("remembered"),
-        new_id="cell_id",
-        how=pl.lit("kept word by word"),
-    )
-    gone = dead.select(
-        "cell_id", said="content", edit=pl.lit("deleted"), how=pl.lit("kept out, in other words too")
-    )
-    rows = pl.concat([edited, said, gone], how="diagonal")
-    return [CarriedEdit(**row) for row in rows.iter_rows(named=True)]

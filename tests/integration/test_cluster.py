@@ -134,54 +134,18 @@ def test_topics_of_one_name_become_the_larger_one_whose_summary_is_written_anew(
 # A topic that outgrew its summary
 
 COLUMNS = ["topic_id", "name", "summary", "cell_count", "unsummarized_count", "needs_review"]
-TEXTS = [
-    "The engine of the van needs oil and belt number {}",
-    "The tent has a hole at pole {} and wants a patch",
-]
 
 
-def grown(home: str, count: int, *, first: int) -> pl.DataFrame:
-    """The topics once there are `count` more memories of either theme under one name."""
-    texts = [text.format(number) for number in range(first, first + count) for text in TEXTS]
-    remember(home, *texts, first=2 * first, hint="Evan's van")
-    cluster.fn(home=home)
-    return store_of(home).rows("topics", COLUMNS).sort("topic_id")
-
-
-def test_without_a_model_its_smaller_part_leaves_both_are_summarized_anew_and_a_rebuild_gives_the_same(
-    tmp_path,
+def test_the_model_splits_it_and_its_largest_part_stays_and_a_rebuild_gives_the_same(
+    tmp_path, model, monkeypatch
 ):
-    home = home_with(tmp_path, None, embedder="wordllama")
-    [whole] = grown(home, 10, first=0).to_dicts()
-    consolidate.fn(home=home)
-    parted = grown(home, 11, first=10)
-    assert (parted.height, parted["cell_count"].sum(), parted["cell_count"].max()) == (2, 42, 21)
-    assert parted["needs_review"].all()
-    names = dict(parted.select("topic_id", "name").rows())
-    assert names.pop(whole["topic_id"]) == "Evan's van"
-    assert all(name.startswith("Evan's van: ") for name in names.values())
-    part = parted.filter(pl.col("topic_id") != whole["topic_id"])
-    assert part["unsummarized_count"].to_list() == part["cell_count"].to_list()
-    assert cluster.fn(home=home).is_skipped
-
-    consolidate.fn(home=home)
-    anew = store_of(home).rows("topics", COLUMNS).sort("topic_id")
-    assert anew["summary"].null_count() == 0
-    assert not anew["needs_review"].any()
-    rebuild.fn(home=home)
-    assert store_of(home).rows("topics", COLUMNS).sort("topic_id").equals(anew)
-
-
-def test_with_a_model_the_same_prompt_parts_it_and_its_largest_part_stays(tmp_path, model, monkeypatch):
     server, scripted = model
     monkeypatch.setattr("tasks.cluster.cluster.TOPIC_MEMORIES", 10)
-    monkeypatch.setattr("tasks.cluster.by_vector.TOPIC_MEMORIES", 10)
     home = home_with(tmp_path, None)
     remember(home, *["kiln"] * 6, *["boat"] * 4, hint="Mara's things")
     cluster.fn(home=home)
+    consolidate.fn(home=home)
     before = dict(store_of(home).rows("cells", ["cell_id", "topic_id"]).rows())
-    monkeypatch.setattr("tasks.cluster.cluster.TOPIC_MEMORIES", 10)
-    monkeypatch.setattr("tasks.cluster.by_vector.TOPIC_MEMORIES", 10)
     home = home_with(tmp_path, server)
     remember(home, "kiln", first=10, hint="Mara's things", origin="untrusted")
     cluster.fn(home=home)
@@ -189,3 +153,10 @@ def test_with_a_model_the_same_prompt_parts_it_and_its_largest_part_stays(tmp_pa
     assert topics_of(home) == {"kiln": 7, "boat": 4}
     after = dict(store_of(home).rows("cells", ["cell_id", "topic_id"]).rows())
     assert sum(after[cell] != topic for cell, topic in before.items()) == 4
+    parts = store_of(home).rows("topics", COLUMNS).sort("name")
+    assert parts.select("name", "unsummarized_count", "needs_review").rows() == [
+        ("boat", 4, True),
+        ("kiln", 1, True),
+    ]
+    rebuild.fn(home=home)
+    assert store_of(home).rows("topics", COLUMNS).sort("name").equals(parts)

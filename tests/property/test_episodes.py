@@ -48,9 +48,9 @@ def plan(turns: pl.DataFrame) -> pl.DataFrame:
     """The rows of all episodes of these turns without a model, as the stage makes them."""
     spans = session_spans(turns)
     named = turns.join(spans.select(*OWNER, "session_id", episode_id="cell_id"), on=[*OWNER, "session_id"])
-    told = extractive_episodes(named, max_words=60, summary_words=20).rename({"episode_id": "cell_id"})
-    texts = told.with_columns(
-        index_label=pl.lit("x"), prompt_version=pl.lit("raw"), model=pl.lit(None, dtype=pl.String),
+    texts = extractive_episodes(named).with_columns(
+        compressed=pl.lit("x"), index_label=pl.lit("x"), prompt_version=pl.lit("raw"),
+        model=pl.lit(None, dtype=pl.String),
         cell_ids=pl.lit([], dtype=pl.List(pl.String)),
     )  # fmt: skip
     types = {
@@ -59,7 +59,7 @@ def plan(turns: pl.DataFrame) -> pl.DataFrame:
         "confidence": pl.Float64,
         "artifacts": pl.List(pl.String),
     }
-    return episode_rows(texts, spans, named, pl.DataFrame(schema=types), decay_rate=0.05, max_artifacts=3)
+    return episode_rows(texts, spans, named, pl.DataFrame(schema=types), decay_rate=0.05)
 
 
 @given(TEXTS, SEEDS)

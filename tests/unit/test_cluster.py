@@ -13,7 +13,7 @@ from slowwave.schemas.tables import OWNER
 from tasks.ask import Answered
 from tasks.cluster import by_vector
 from tasks.cluster.by_model import groups_of
-from tasks.cluster.by_vector import assign_topics, halves
+from tasks.cluster.by_vector import assign_topics
 from tasks.cluster.names import name_topics
 
 MINE = {"user_id": "local", "project_id": "default", "scope": "user-private"}
@@ -170,18 +170,6 @@ def test_later_blocks_join_the_topics_of_earlier_ones(monkeypatch):
     rows = {f"c{number}": tuple(np.eye(3)[number % 3] + draw.normal(0, 0.05, 3)) for number in range(9)}
     found = placed(cells(rows), NONE, threshold=0.8)
     assert sorted(list(found.values()).count(topic) for topic in set(found.values())) == [3, 3, 3]
-
-
-@pytest.mark.parametrize("most", [6, 9, 14])
-def test_no_part_is_larger_than_the_most_and_themes_stay_whole(most):
-    draw = np.random.default_rng(5)
-    themes = np.repeat(np.eye(3), [6, 5, 4], axis=0)
-    label = halves(themes + draw.normal(0, 0.05, themes.shape), most=most)
-    assert np.bincount(label).max() <= most
-    parts = {tuple(sorted(set(label[part]))) for part in (slice(0, 6), slice(6, 11), slice(11, 15))}
-    assert all(len(part) == 1 for part in parts)
-    assert np.bincount(halves(np.ones((31, 3)), most=most)).max() <= most, "memories that are all alike"
-    assert halves(themes, most=15).max() == 0
 
 
 # Names and centroids

@@ -10,7 +10,6 @@ from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.settings.groups import EpisodeSettings
 from tasks.compress.extract import extractive_episodes
 from tasks.compress.pages import choose_excerpts
-from tasks.compress.rows import joined_artifacts
 from tasks.compress.sessions import due_sessions, session_spans
 from tests.rows import DAY, OWNER, row, rows, table_of
 
@@ -127,13 +126,6 @@ def test_a_form_that_was_never_written_is_passed_by():
     assert episode_text(old | {"summary": None}, SETTINGS, now=NOW) == "whole"
 
 
-def test_artifacts_named_most_often_are_kept():
-    turns = pl.DataFrame({"episode_id": ["e", "e"], "content": ["See PR #1 and ADR-2.", "a.py is done"]})
-    cells = pl.DataFrame({"episode_id": ["e"], "artifacts": [["pr:1"]]})
-    assert joined_artifacts(turns, cells, most=2)["artifacts"].to_list() == [["adr:2", "pr:1"]]
-    assert joined_artifacts(turns, cells, most=0)["artifacts"].to_list() == [[]]
-
-
 def said(*texts: str, roles: str = "ua") -> pl.DataFrame:
     names = {"u": "user", "a": "assistant"}
     return pl.DataFrame(
@@ -162,16 +154,15 @@ TALK = said(
 
 
 def test_the_title_is_the_first_request_and_not_the_greeting():
-    told = extractive_episodes(TALK, max_words=60, summary_words=30).row(0, named=True)
+    told = extractive_episodes(TALK).row(0, named=True)
     assert told["title"] == "The kiln of line 2 cracks its tiles since Monday."
-    assert told["compressed"] == told["title"]
     assert told["content"].startswith(told["title"] + "\n")
     assert "lunch" not in told["summary"]
     assert "Good morning" not in told["content"]
 
 
 def test_nothing_but_a_greeting_still_has_a_title():
-    told = extractive_episodes(said("hi", "hello"), max_words=60, summary_words=30).row(0, named=True)
+    told = extractive_episodes(said("hi", "hello")).row(0, named=True)
     assert (told["title"], told["content"]) == ("hi", "hi\nuser: hi")
 
 
@@ -189,5 +180,5 @@ def test_a_long_turn_keeps_its_beginning_and_its_end():
 
 
 def test_talk_of_nothing_but_code_is_told_too():
-    told = extractive_episodes(said("```make check```"), max_words=60, summary_words=30)
+    told = extractive_episodes(said("```make check```"))
     assert told["title"].to_list() == ["```make check```"]

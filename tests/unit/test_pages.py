@@ -5,7 +5,6 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
-from tasks.extract.gate import silent_pages
 from tasks.extract.pages import in_pages, page_lines
 from tests.rows import DAY, row, rows
 
@@ -135,46 +134,3 @@ def test_two_parts_of_a_long_turn_on_one_page_are_one_line():
 
 def test_a_chunk_without_turns_has_no_line():
     assert lines(chunk("k9", 9, 9)) == []
-
-
-def is_silent(*texts: tuple[str, bool]) -> bool:
-    """Whether the rule leaves out a page of texts, each read before or not."""
-    page = pl.DataFrame(texts, schema={"text": pl.String, "is_read": pl.Boolean}, orient="row")
-    return silent_pages(page.with_columns(page=pl.lit(1))) == [1]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The kiln runs at 1040 degrees.",
-        "we meet on Tuesday",
-        "see src/app.py",
-        "Mein Bruder zieht nach Bern um, sagt er",
-    ],
-)
-def test_a_page_with_something_to_remember_is_not_left_out_by_the_rule(text: str):
-    assert not is_silent(("hello", False), (text, False))
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["hi", "Hello! How are you?"],
-        ["thanks a lot!", "You're welcome. Take care!"],
-        ["Danke schön", "gern, bis morgen"],
-        ["👍"],
-        ["..."],
-    ],
-)
-def test_small_talk_alone_is_left_out_unasked(texts: list[str]):
-    assert is_silent(*((text, False) for text in texts))
-
-
-@pytest.mark.parametrize("texts", [["hi", "yes, the second one"], ["No."], ["let us drop the old glaze"]])
-def test_what_the_rule_cannot_decide_is_asked(texts: list[str]):
-    assert not is_silent(*((text, False) for text in texts))
-
-
-def test_small_talk_after_a_question_that_was_read_may_answer_it():
-    assert not is_silent(("Shall we use the red glaze?", True), ("ok", False))
-    assert is_silent(("The red glaze is fine.", True), ("ok", False))
