@@ -29,8 +29,12 @@ from slowwave.schemas.tables import IMPORTED, TIMESTAMP
 
 SCAN_SCHEMA = pl.Schema(
     {
-        **dict.fromkeys(("segment_id", "event_id", "kind"), pl.String),
-        **{"version": pl.Int64, "recorded_at": TIMESTAMP, "payload": pl.String},
+        "segment_id": pl.String(),
+        "event_id": pl.String(),
+        "kind": pl.String(),
+        "version": pl.Int64(),
+        "recorded_at": TIMESTAMP,
+        "payload": pl.String(),
     }
 )
 """A scanned journal: one row an event in segment order, the payload as JSON text."""

@@ -7,7 +7,7 @@ import ast
 
 from tests.conventions.source import LIBRARY, functions, modules
 
-MOST_LINES, MOST_MODULES, MOST_STATEMENTS = 52_750, 390, 30_555
+MOST_LINES, MOST_MODULES, MOST_STATEMENTS = 51_740, 387, 30_010
 MEDIAN_LINES, MOST_LINES_OF_NINE_IN_TEN = 8, 25
 
 

@@ -188,7 +188,7 @@ def carry_out(home: Path, run_id: str) -> None:
         api = place_of(str(home)).api if run.where == "prefect" else None
         try:
             report = run_flow(run.flow, str(home), parameters, api=api, tags=("slowwave", run_id))
-            end = {"state": "done", "report": report}
+            end: dict[str, object] = {"state": "done", "report": report}
         except BaseException as error:
             is_ours = isinstance(error, SlowwaveError)
             detail = str(error) if is_ours else "an error of Slowwave, or the run was stopped"
