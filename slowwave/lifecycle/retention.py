@@ -1,7 +1,7 @@
 """Retention and effective confidence: pure functions of stored columns and `now`, computed where they are read."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import exp
 from typing import Any
 
@@ -45,7 +45,7 @@ def days_since(moment: pl.Expr, *, now: datetime) -> pl.Expr:
 
 def days_ago(moment: datetime, *, now: datetime) -> float:
     """`days_since` of one moment; for a rank, where an unknown one is old: nobody knows that it was lately."""
-    return max((now - moment) / timedelta(days=1), 0.0)
+    return max((now - moment).total_seconds() / DAY, 0.0)
 
 
 def unused_days(*, now: datetime) -> pl.Expr:

@@ -94,7 +94,7 @@ def gather(question: Question) -> Gathered:
         first |= _of_period(question)
     rows = dict(zip(first, question.store.find(list(first.values())), strict=True))
     for name in rows.keys() & {"cells", "cells_then", "turns_then"}:
-        rows[name] = [{**UNMATCHED, **row} for row in rows[name]]
+        rows[name] = [row if "held" in row else {**UNMATCHED, **row} for row in rows[name]]
     then = [*rows.get("cells_then", ()), *rows.get("turns_then", ())]
     then += rows["cells"] if question.is_about_time else []
     found = {row["cell_id"]: row for row in (*rows.get("cells_then", ()), *rows["cells"])}

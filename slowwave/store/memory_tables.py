@@ -183,6 +183,7 @@ class IndexedTable:
     is_hidden: Mask
     _scores: "OrderedDict[Hashable, tuple[Floats, Bits]]" = field(default_factory=OrderedDict, repr=False)
     _looks: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
+    _lacking: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     @property
     def table(self) -> str:
@@ -236,10 +237,12 @@ class IndexedTable:
         return self._keys(places), found.astype(np.float32)
 
     def without_vector(self, embedder_id: str) -> list[str]:
-        """Keys of the rows with a text that have no vector of this embedder."""
-        base = self.base.lacks_vector(embedder_id) & ~self.is_hidden
-        lacks = np.concatenate([base, self.tail.lacks_vector(embedder_id)])
-        return self._keys(np.flatnonzero(lacks)) if lacks.any() else []
+        """Keys of the rows with a text that have no vector of this embedder; every question asks for them."""
+        if embedder_id not in self._lacking:
+            base = self.base.lacks_vector(embedder_id) & ~self.is_hidden
+            lacks = np.concatenate([base, self.tail.lacks_vector(embedder_id)])
+            self._lacking[embedder_id] = self._keys(np.flatnonzero(lacks))
+        return self._lacking[embedder_id]
 
     def rows(self, columns: Sequence[str], where: Expr | None) -> pl.DataFrame:
         """The named columns of the rows that a condition holds for, in no particular order."""
