@@ -117,7 +117,7 @@ def test_a_torn_segment_is_noted_skipped_and_applied_once_it_is_whole_again(fold
     journal = open_home(folder).journal
     segment = journal.commit(cell("a", "kiln"), now=NOW)
     assert segment is not None
-    path = journal.path_of(segment.segment_id)
+    path = journal.path_of(segment)
     whole = path.read_bytes()
     path.write_bytes(whole[:-9])
     with open_workspace(folder) as workspace:
