@@ -77,7 +77,7 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
             folding.soon()
             is_found, no_vector = show_committed(reader)
             waits = no_vector if is_found else waits
-            reader.wait_for(segment.segment_id)
+            reader.wait_for(segment)
     notes = [*stated.notes(said), *([waits] if waits else [])]
     return Done(cell_id=stated.cell_id, is_searchable=is_found, notes=notes)
 

@@ -158,17 +158,14 @@ class Workspace:
                 self.commit(encode_plan(parts), now=now or self.clock())
         return {kind: rows.height for kind, rows in parts.items()}
 
-    def commit(self, events: pl.DataFrame, now: datetime) -> int:
-        """Commits events as one segment and applies it; returns the number of events.
+    def commit(self, events: pl.DataFrame, now: datetime) -> None:
+        """Commits events as one segment and applies it.
 
         After the commit nothing is lost: if applying is cut off, the next writer applies the segment.
         """
         with self.writing():
-            segment = self.home.journal.commit(events, now=now)
-            if segment is None:
-                return 0
-            self.take_up()  # what another process committed meanwhile comes first, as in a rebuild
-            return segment.event_count
+            if self.home.journal.commit(events, now=now) is not None:
+                self.take_up()  # what another process committed meanwhile comes first, as in a rebuild
 
     def take_up(self) -> None:
         """Applies what was committed since this workspace last looked at the journal."""

@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
@@ -35,14 +35,6 @@ PORTION_SEGMENTS, PORTION_BYTES = 200, 16_000_000
 
 # a higher first digit would be a year past 9999
 _SEGMENT_NAME = re.compile(r"^[0-6][0-9A-HJKMNP-TV-Z]{25}\.jsonl$")
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A committed segment: its id sorts by the time of the commit."""
-
-    segment_id: str
-    event_count: int
 
 
 @dataclass(frozen=True)
@@ -72,12 +64,13 @@ class Journal:
 
     root: Path
 
-    def commit(self, events: pl.DataFrame, *, now: datetime) -> Segment | None:
+    def commit(self, events: pl.DataFrame, *, now: datetime) -> str | None:
         """Write events as one segment: when this returns, they survive a kill and a power cut.
 
         `events` has `kind` and `payload` (JSON text), in order, as `slowwave.journal.catalogue.encode` makes them.
         Events that are copied from another segment also have the `version` and the `recorded_at` (UTC) that they had
-        there. Returns None, and writes nothing, when there is no event.
+        there. Returns the id of the segment, which sorts by the time of the commit; None, and nothing is written, when
+        there is no event.
 
         Raises:
             ContractError: a kind is not in the catalogue.
@@ -98,7 +91,7 @@ class Journal:
                 f"the journal at {self.root} could not be written ({error.strerror}); nothing was recorded. "
                 "Make room or mend the permissions, then run again."
             ) from error
-        return Segment(segment_id, events.height)
+        return segment_id
 
     def lines(self, segment_id: str) -> list[str] | None:
         """The event lines of a whole segment as they stand in the file; None where the file is torn or foreign."""
@@ -146,31 +139,26 @@ class Journal:
 
     def listing(self) -> tuple[list[str], list[Problem]]:
         """`segment_ids`, and the other files of the folder, leftovers of a kill among them, from one walk."""
-        errors: list[OSError] = []
-        files = list(self._files(errors.append))
-        foreign = sorted(path for path, is_placed in files if not is_placed)
-        segment_ids = sorted(path.stem for path, is_placed in files if is_placed)
-        unlisted = [
-            Problem(
-                Path(error.filename),
-                f"it cannot be listed ({error.strerror})",
-                "Its segments are left out: mend it, then run `slowwave run rebuild`.",
-                is_loss=True,
+        segment_ids, foreign, errors = list[str](), list[Problem](), list[OSError]()
+        for name_of_folder, folders, names in os.walk(self.root, onerror=errors.append):
+            folder = Path(name_of_folder)
+            first, past = _ids_of_day(folder.relative_to(self.root))
+            for name in names:
+                if _SEGMENT_NAME.match(name) and first <= name < past:
+                    segment_ids.append(name.removesuffix(".jsonl"))
+                else:
+                    foreign.append(Problem(folder / name, _FOREIGN[name.startswith(".")]))
+            foreign += (
+                Problem(folder / name, _FOREIGN[False]) for name in folders if _SEGMENT_NAME.match(name)
             )
-            for error in errors
-            if not isinstance(error, FileNotFoundError)
-        ]
-        return segment_ids, [*map(self._foreign, foreign), *unlisted]
+        foreign += (_unlisted(error) for error in errors if not isinstance(error, FileNotFoundError))
+        return sorted(segment_ids), sorted(foreign, key=lambda problem: problem.path)
 
     def missing(self) -> list[str]:
         """Ids of segments that others name and that are gone; of several in a row the last one is named."""
         segment_ids = self.segment_ids()
         named = {named_before(self.path_of(one)) for one in segment_ids}
         return sorted(name for name in named - {*segment_ids} if name)
-
-    def beginnings(self) -> list[str]:
-        """Ids of segments that say that none was before them; with more than one, those of another home came in."""
-        return [one for one in self.segment_ids() if named_before(self.path_of(one)) == ""]
 
     def portions(self, segment_ids: Sequence[str]) -> Iterator[list[str]]:
         """The named segments in their order, in portions that can be folded together in bounded memory."""
@@ -226,31 +214,6 @@ class Journal:
         scan = self.read(segment_ids)
         return Scan(scan.events, (*scan.problems, *foreign))
 
-    def _foreign(self, path: Path) -> Problem:
-        if path.name.startswith("."):
-            return Problem(path, "left by a write that did not finish")
-        if not _SEGMENT_NAME.match(path.name):
-            return Problem(path, "not a segment")
-        if path.is_dir():
-            return Problem(path, "a folder with a segment's name")
-        place = self.path_of(path.stem)
-        advice = (
-            f"If no file is there, move it to {place} and run `slowwave run rebuild`; else it may be removed."
-        )
-        return Problem(path, "a segment in the wrong folder", advice)
-
-    def _files(self, on_error: Callable[[OSError], None]) -> Iterator[tuple[Path, bool]]:
-        """All files below the folder, and whether each has a segment's name and lies in its day's folder.
-
-        The listing itself tells files from folders, and a folder's day is parsed once.
-        """
-        for name_of_folder, folders, names in os.walk(self.root, onerror=on_error):
-            folder = Path(name_of_folder)
-            yield from ((folder / name, False) for name in folders if _SEGMENT_NAME.match(name))
-            first, past = _ids_of_day(folder.relative_to(self.root))
-            for name in names:
-                yield folder / name, bool(_SEGMENT_NAME.match(name)) and first <= name < past
-
     def _ids_in(self, day: Path, *, after: str) -> Iterator[str]:
         """Ids in a day's folder above one: by names alone, for each record looks and a day may have thousands."""
         begin, past = _ids_of_day(day.relative_to(self.root))
@@ -268,6 +231,17 @@ class Journal:
             if names:
                 return Path(max(names)).stem
         return None
+
+
+_FOREIGN = {
+    True: "left by a write that did not finish",
+    False: "not a segment in the folder of its day",
+}
+
+
+def _unlisted(error: OSError) -> Problem:
+    advice = "Its segments are left out: mend it, then run `slowwave run rebuild`."
+    return Problem(Path(error.filename), f"it cannot be listed ({error.strerror})", advice, is_loss=True)
 
 
 def _next_id(last: str, now: datetime) -> str:

@@ -184,7 +184,7 @@ class Recorder:
 
     def _commit(self, turns: pl.DataFrame, *, now: datetime) -> None:
         segment = self._reader.home.journal.commit(encode("turn.recorded", turns), now=now)
-        self._own |= {segment.segment_id} if segment is not None else set()
+        self._own |= {segment} if segment is not None else set()
         self._wait_for(turns)
 
     def _wait_for(self, turns: pl.DataFrame) -> None:

@@ -51,12 +51,10 @@ def project_named(
         InputError: the folder lies in no repository, or the home keeps to its own project.
         NotFoundError: no project is called so, or several begin so.
     """
-    if name == owner.project_id:
-        return name
     is_folder = Path(name).is_absolute()
+    if name == owner.project_id or (is_folder and owner.project_from == "setting"):
+        return owner.project_id
     if owner.project_from == "setting":
-        if is_folder:
-            return owner.project_id
         raise InputError(
             f"this home keeps to the project {owner.project_id!r}, as owner.project_from says: name no other"
         )
@@ -65,7 +63,7 @@ def project_named(
             raise InputError(f"{name[:200]} lies in no repository: name a project, or a folder of one")
         return project_of(owner, name)
     there, folded = known(), name.casefold()
-    called = [name] if name in there else [one for one in there if folded in _names_of(one)]
+    called = [name] if name in there else [one for one in there if folded in (one.casefold(), _bare(one))]
     if not called and may_be_new:
         return _new(name)
     begun = sorted(called or (one for one in there if name and one.casefold().startswith(folded)))
@@ -80,13 +78,8 @@ def namesakes(project: str, there: Iterable[str]) -> list[str]:
 
 
 def _bare(project: str) -> str:
-    """The name of a repository's project without the hash; of any other the whole id."""
-    return project[: -DIGEST - 1] if _OF_REPOSITORY.fullmatch(project) else project
-
-
-def _names_of(project: str) -> tuple[str, str]:
-    """The names by which a project is called: capitals do not matter."""
-    return _bare(project).casefold(), project.casefold()
+    """The name of a repository's project in small letters, without the hash; of any other the whole id."""
+    return (project[: -DIGEST - 1] if _OF_REPOSITORY.fullmatch(project) else project).casefold()
 
 
 def _new(name: str) -> str:
@@ -100,11 +93,9 @@ def _new(name: str) -> str:
 
 def _unknown(name: str, there: set[str], begun: list[str]) -> str:
     """The refusal of a name, with the nearest ones; an id that is no plain word is not shown."""
-    forms = {one: _names_of(one) for one in sorted(there)}
-    known = {form for both in forms.values() for form in both}
-    close = get_close_matches(name.casefold(), known, n=PROJECTS_SHOWN)
-    near = [one for form in close for one, both in forms.items() if form in both]
-    shown = [one for one in dict.fromkeys(begun or near or forms) if _PLAIN.fullmatch(one)]
+    bare = {_bare(one): one for one in sorted(there)}
+    near = [bare[form] for form in get_close_matches(name.casefold(), bare, n=PROJECTS_SHOWN)]
+    shown = [one for one in begun or near or sorted(there) if _PLAIN.fullmatch(one)]
     listed = ", ".join(shown[:PROJECTS_SHOWN]) + (", ..." if len(shown) > PROJECTS_SHOWN else "")
     if begun:
         told = f"{len(begun)} projects begin with {name[:NAME_CHARACTERS]!r}: {listed}. Give more of the id"

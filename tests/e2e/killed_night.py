@@ -54,7 +54,7 @@ def spend_night(told: Connection, home: str, sources: str, crash: Crash | None) 
             os.kill(os.getpid(), signal.SIGKILL)
 
     _before(Stage, "__init__", begins)
-    _after(Journal, "commit", lambda segment: segment and told.send(f"acknowledged {segment.segment_id}"))
+    _after(Journal, "commit", lambda segment: segment and told.send(f"acknowledged {segment}"))
     if crash is not None:
         owner = {"Path": Path, "Store": Store, "core_file": core_file}[crash.owner]
         (_before if crash.when == "before" else _after)(owner, crash.method, dies)

@@ -244,23 +244,6 @@ def test_a_table_that_is_gone_is_named_and_made_anew(home, table, wanted):
     assert len(damaged_stores(home / "store")) == 1
 
 
-@pytest.mark.parametrize("damage", ["cut", "swapped", "emptied"])
-def test_however_tables_are_broken_they_are_made_anew(home, damage, wanted):
-    folders = [generation(home) / f"{table}.lance" for table in ("cells", "edges", "core")]
-    for folder, following in zip(folders, [*folders[1:], home / "kept"], strict=True):
-        if damage == "cut":
-            for path in files_of(folder):
-                path.write_bytes(path.read_bytes()[:-1])
-        elif damage == "swapped":
-            following.rename(home / "aside") if following.exists() else None
-            folder.rename(following)
-            (home / "aside").rename(folder) if (home / "aside").exists() else None
-        else:
-            shutil.rmtree(folder)
-            folder.mkdir()
-    assert_rescued(home, wanted)
-
-
 def test_an_answer_that_needs_no_damaged_table_stands_and_says_so(home, answers):
     shutil.rmtree(generation(home) / "nights.lance")
     with Memory(home, records_usage=False) as memory:
@@ -319,14 +302,6 @@ def test_commands_that_write_tell_damage_in_one_line_and_lose_nothing(home, tabl
         assert done.exit_code == (0 if is_done else 78), words
     assert call("run rebuild", home).exit_code == 0
     assert call("search", home, "harbour").exit_code == 0
-
-
-def test_tables_of_another_home_are_not_taken_for_its_own(home, tmp_path, answers, wanted):
-    call("ingest", tmp_path / "other", ROOT / "data" / "samples" / "chat" / "02-2026-06-05-rate-limit.jsonl")
-    shutil.rmtree(generation(home) / "cells.lance")
-    shutil.copytree(generation(tmp_path / "other") / "cells.lance", generation(home) / "cells.lance")
-    assert assert_told_or_right(home, answers) > 0
-    assert_rescued(home, wanted)
 
 
 # pointer, description, folder

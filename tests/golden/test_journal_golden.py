@@ -35,7 +35,7 @@ def renew() -> None:
     if not segments():
         segment = Journal(FOLDER / "new").commit(one_of_every_kind(), now=NOW)
         assert segment is not None
-        Journal(FOLDER / "new").path_of(segment.segment_id).rename(FOLDER / f"{segment.segment_id}.jsonl")
+        Journal(FOLDER / "new").path_of(segment).rename(FOLDER / f"{segment}.jsonl")
         shutil.rmtree(FOLDER / "new")
 
 

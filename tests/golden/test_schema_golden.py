@@ -1,6 +1,6 @@
 """Tables and payloads change only with their version: an old store or segment must never be read wrongly.
 
-`RENEW_GOLDEN=1 pytest tests/golden/test_schema_golden.py` adds what a raised version says; it overwrites nothing.
+`RENEW_GOLDEN=1 pytest tests/golden/test_schema_golden.py` writes what a raised version says, in place of the former.
 """
 
 import json
@@ -20,11 +20,11 @@ def shape(schema: object) -> dict[str, str]:
 
 
 def recorded(name: str, today: dict[str, object]) -> dict[str, object]:
-    """The record of a file, with today's entries added where RENEW_GOLDEN asks for it."""
+    """The record of a file; where RENEW_GOLDEN asks for it, with entries for raised versions, without former ones."""
     path = FOLDER / name
     known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if os.environ.get("RENEW_GOLDEN"):
-        known = {**today, **known}
+        known = {version: known.get(version, shapes) for version, shapes in today.items()}
         FOLDER.mkdir(exist_ok=True)
         path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return known

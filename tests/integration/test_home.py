@@ -21,7 +21,7 @@ from slowwave.settings.tree import load_settings
 from slowwave.store import Store, create_store, open_store
 from tasks.nightly.night import open_night
 from tasks.step import open_stage
-from tests.rows import NOW, events, of_row, one_of_every_kind, row, rows
+from tests.rows import NOW, events, of_row, row, rows
 
 
 @pytest.fixture
@@ -79,45 +79,17 @@ def test_what_was_committed_before_a_kill_is_applied_by_the_next_writer(folder: 
         assert workspace.store.applied_segments() == set(workspace.home.journal.segment_ids())
 
 
-def test_a_segment_that_was_applied_and_not_noted_is_applied_again_without_harm(tmp_path: Path, folder: Path):
-    home = open_home(folder)
-    home.journal.commit(one_of_every_kind(), now=NOW)
-    once = create_store(tmp_path / "once", embedder_id="", dims=1)
-    assert apply_pending(home.journal, once) == []
-    twice = create_store(tmp_path / "twice", embedder_id="", dims=1)
-    apply_pending(home.journal, twice)
-    twice.mark_applied = lambda _: None  # type: ignore[method-assign]
-    twice.applied_segments = set  # type: ignore[method-assign]
-    apply_pending(home.journal, twice)
-    assert tables(twice) == tables(once)
-
-
 def tables(store: Store) -> dict[str, list[dict[str, object]]]:
     from slowwave.schemas.tables import KEYS, TABLES
 
     return {table: store.rows(table).sort(KEYS[table]).to_dicts() for table in TABLES}
 
 
-def test_segments_folded_in_any_number_of_steps_reach_the_same_tables(tmp_path: Path, folder: Path):
-    journal = open_home(folder).journal
-    parts = [one_of_every_kind().slice(position, 1) for position in range(one_of_every_kind().height)]
-    steps = create_store(tmp_path / "steps", embedder_id="", dims=1)
-    for number, part in enumerate(parts):
-        journal.commit(part, now=NOW)
-        if number % 16 == 0 and number < len(parts) - 2:  # an erased turn is folded into a new store alone
-            apply_pending(journal, steps)
-    apply_pending(journal, steps)
-    at_once = create_store(tmp_path / "at-once", embedder_id="", dims=1)
-    apply_pending(journal, at_once)
-    assert tables(steps) == tables(at_once)
-    assert steps.applied_segments() == at_once.applied_segments() == set(journal.segment_ids())
-
-
 def test_a_torn_segment_is_noted_skipped_and_applied_once_it_is_whole_again(folder: Path):
     journal = open_home(folder).journal
     segment = journal.commit(cell("a", "kiln"), now=NOW)
     assert segment is not None
-    path = journal.path_of(segment.segment_id)
+    path = journal.path_of(segment)
     whole = path.read_bytes()
     path.write_bytes(whole[:-9])
     with open_workspace(folder) as workspace:

@@ -52,7 +52,7 @@ class Place:
     def commit(self, *parts: pl.DataFrame) -> str:
         segment = self.journal.commit(pl.concat(parts), now=NOW)
         assert segment is not None
-        return segment.segment_id
+        return segment
 
     def say(self, **contents: str) -> str:
         return self.commit(*(said(key, text) for key, text in contents.items()))

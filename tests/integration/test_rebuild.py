@@ -1,7 +1,6 @@
 """The store can be made again from the journal alone: the same rows, without one call of a model."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -305,35 +304,6 @@ def generation(store: Path) -> Path:
 
 def lose_a_table(store: Path) -> None:
     shutil.rmtree(generation(store) / "cells.lance")
-
-
-def garble_the_pointer(store: Path) -> None:
-    (store / "CURRENT").write_bytes(b"\xff\x00\xfe g-")
-
-
-def put_a_file_in_its_place(store: Path) -> None:
-    shutil.rmtree(store)
-    store.write_text("not a folder")
-
-
-@pytest.mark.parametrize("damage", [garble_the_pointer, put_a_file_in_its_place])
-def test_a_damaged_store_is_told_in_one_line_and_rebuilt_from_the_journal_alone(
-    home: str, damage: Callable[[Path], None]
-):
-    wanted, store = tables(home), Path(home) / "store"
-    damage(store)
-    with pytest.raises(
-        DamageError, match=r"\Athe store at .* is damaged: .*; run `slowwave run rebuild`.*\Z"
-    ):
-        Memory(home).search("What is the rate limit?")
-    report = rebuild.fn(home=home)
-    assert_same_tables(tables(home), wanted)
-    (kept,) = damaged_stores(store)
-    assert any(str(kept) in note for note in report.notes), "it says where the damaged store is"
-    assert kept.is_file() or (kept / "CURRENT").exists(), "and deletes nothing of it"
-    again = rebuild.fn(home=home)
-    assert not [note for note in again.notes if "damaged" in note]
-    assert_same_tables(tables(home), wanted)
 
 
 def test_a_night_over_a_damaged_store_stops_unless_the_settings_let_it_rebuild(home, monkeypatch):

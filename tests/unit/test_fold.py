@@ -120,12 +120,6 @@ def test_every_kind_changes_some_table_and_leaves_rows_that_validate(kind: str) 
     assert not same(tables, laid_over({}, story.filter(pl.col("kind") != kind)))
 
 
-def test_folding_a_history_twice_is_folding_it_once() -> None:
-    story = scanned(ALL)
-    once = laid_over({}, story)
-    assert same(laid_over(once, story), once)
-
-
 def test_what_is_said_again_does_not_reset_what_happened_since() -> None:
     tables = after(
         cell("c", content="first"),

@@ -45,7 +45,7 @@ def said(events_read: pl.DataFrame) -> list[str]:
 def committed(journal: Journal, *cell_ids: str, now: datetime = NOW) -> Path:
     segment = journal.commit(flagged(*cell_ids), now=now)
     assert segment is not None
-    return journal.path_of(segment.segment_id)
+    return journal.path_of(segment)
 
 
 def files(folder: Path) -> list[Path]:
@@ -75,17 +75,16 @@ def test_every_number_and_time_comes_back_to_the_last_bit(journal: Journal) -> N
         events("cell.retired", *({"cell_id": "c", "superseded_at": time} for time in times)), now=NOW
     )
     assert segment is not None
-    read = journal.read([segment.segment_id]).events.with_row_index("order")
+    read = journal.read([segment]).events.with_row_index("order")
     assert decode("cell.retired", read)["superseded_at"].to_list() == times
 
 
 def test_events_carry_their_place_their_version_and_the_time_of_the_commit(journal: Journal) -> None:
     segment = journal.commit(pl.concat([flagged("a"), events("cell.judged", {"cell_id": "b"})]), now=NOW)
     assert segment is not None
-    assert segment.event_count == 2
     read = journal.scan().events
     assert read.schema == SCAN_SCHEMA
-    assert read["event_id"].to_list() == [f"{segment.segment_id}.0", f"{segment.segment_id}.1"]
+    assert read["event_id"].to_list() == [f"{segment}.0", f"{segment}.1"]
     assert read["kind"].to_list() == ["cell.flagged", "cell.judged"]
     assert read["version"].to_list() == [1, 1]
     assert read["recorded_at"].to_list() == [NOW, NOW]
@@ -211,12 +210,12 @@ def test_foreign_files_and_drafts_left_by_a_kill_are_named_and_passed_by(journal
     path = committed(journal, "a")
     foreign = {
         path.with_name(f".{path.name}.draft"): "left by a write that did not finish",
-        path.with_name("notes.txt"): "not a segment",
-        journal.root / "README": "not a segment",
-        journal.root / "copy" / path.name: "a segment in the wrong folder",
-        path.with_name(f"7{'Z' * 25}.jsonl"): "not a segment",
-        path.with_name(f"8{'Z' * 25}.jsonl"): "not a segment",
-        path.with_name(path.name.lower()): "not a segment",
+        path.with_name("notes.txt"): "not a segment in the folder of its day",
+        journal.root / "README": "not a segment in the folder of its day",
+        journal.root / "copy" / path.name: "not a segment in the folder of its day",
+        path.with_name(f"7{'Z' * 25}.jsonl"): "not a segment in the folder of its day",
+        path.with_name(f"8{'Z' * 25}.jsonl"): "not a segment in the folder of its day",
+        path.with_name(path.name.lower()): "not a segment in the folder of its day",
     }
     for file in foreign:
         file.parent.mkdir(exist_ok=True)
@@ -348,15 +347,3 @@ def test_a_journal_that_cannot_be_listed_is_not_an_empty_one(journal: Journal) -
     (problem,) = journal.scan().problems
     assert problem.path == journal.root
     assert problem.is_loss
-
-
-def test_the_segments_of_another_home_are_known_by_their_own_beginning(
-    journal: Journal, tmp_path: Path
-) -> None:
-    own = [committed(journal, name, now=NOW + timedelta(days=day)) for day, name in enumerate("ab")]
-    assert journal.beginnings() == [own[0].stem]
-    foreign = committed(Journal(tmp_path / "other"), "c", now=NOW + timedelta(days=9))
-    place = journal.path_of(foreign.stem)
-    place.parent.mkdir(parents=True)
-    place.write_bytes(foreign.read_bytes())
-    assert journal.beginnings() == [own[0].stem, foreign.stem]
