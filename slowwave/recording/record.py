@@ -9,7 +9,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 import polars as pl
 
@@ -25,13 +24,11 @@ from slowwave.journal.catalogue import encode
 from slowwave.journal.lookup import of_kind
 from slowwave.recall.reader import Reader
 from slowwave.recording.chunks import RECORDED
-from slowwave.recording.turns import ERASED, STORED, takes_over
+from slowwave.recording.turns import ERASED, STORED, Row, settled, takes_over
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RecordRequest, RecordTurn
 from slowwave.schemas.results import Recorded
-from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
-from slowwave.settings.projects import project_of
 from slowwave.store import FirstQuery, Store, col, lit
 
 OPENCODE = "opencode"
@@ -43,8 +40,6 @@ MOST_CONVERSATIONS = 200
 WAITING = [*STORED, "content"]
 MOST_WAITING = 1_000
 """Turns from which on those that the store has by now are let go."""
-
-Row = dict[str, Any]
 
 
 class Recorder:
@@ -104,33 +99,14 @@ class Recorder:
         _recall_last(self._reader.current(), named)
         return named
 
-    # A call has a few rows: plain Python takes a tenth of the time of frames, and this is the hot path.
-
     def _new(self, store: Store | None, turns: pl.DataFrame, owner: ScopeSettings) -> pl.DataFrame:
         """Turns that are not known, or go on there, behind those of their conversation, with their owner."""
         known = self._known(store, turns["session_id"].unique(maintain_order=True).to_list())
-        last: dict[str, Row] = {}
-        for row in known.values():
-            if row["turn_index"] >= last.get(row["session_id"], row)["turn_index"]:
-                last[row["session_id"]] = row
-        rows: list[Row] = []
-        for row in turns.iter_rows(named=True):
-            before = known.get(row["turn_id"])
-            if before is not None and not self._takes_over(store, row, before):
-                continue
-            other = last.get(row["session_id"])
-            project = owner.project_id
-            if owner.project_from != "setting" and other is not None:
-                project = other["project_id"]
-            elif owner.project_from != "setting" and row["cwd"]:
-                project = project_of(owner, row["cwd"])
-            behind = other["turn_index"] + 1 if other is not None else 0
-            place = behind if before is None else before["turn_index"]
-            own = {"user_id": owner.user_id, "project_id": project, "scope": owner.scope}
-            rows.append({**row, **own, "turn_index": place})
-            if before is None:
-                last[row["session_id"]] = rows[-1]
-        return pl.DataFrame(rows, schema={**turns.schema, **dict.fromkeys(OWNER, pl.String)})
+        is_new = [
+            (before := known.get(row["turn_id"])) is None or self._takes_over(store, row, before)
+            for row in turns.iter_rows(named=True)
+        ]
+        return settled(turns.filter(is_new), known.values(), owner)
 
     def _takes_over(self, store: Store | None, row: Row, before: Row) -> bool:
         """Return whether a text takes the place of the stored one of its message."""
