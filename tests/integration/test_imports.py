@@ -206,16 +206,6 @@ def test_memories_of_mem0_keep_their_day(home, tmp_path, is_bare):
     assert report.rejected["not a memory: memory without text"] == 1
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real graph is not on this machine")
-def test_a_real_graph_is_taken_in_whole(home):
-    (path,) = REAL.glob("*.jsonl")
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    told = sum(len(record.get("observations", ())) for record in records)
-    relations = {(r["from"], r["relationType"], r["to"]) for r in records if r["type"] == "relation"}
-    report = take(home, path)
-    assert report.counts["cell.extracted"] == told + len(relations)
-
-
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with two memories, of which one is confirmed, and its export beside it."""

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from slowwave.errors import InputError
-from slowwave.ingest.fences import strip_injected
 from slowwave.ingest.fields import parse_time
 from slowwave.ingest.files import Input, file_time, open_bytes, path_text, shown_path
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.redact import redact
-from slowwave.ingest.turns import MARGIN, RawMessage, border_before
+from slowwave.ingest.turns import MARGIN, RawMessage, border_before, without_injected
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import clean_text
 
@@ -90,10 +89,7 @@ def document_text(file: Input) -> tuple[str, str]:
     if file.path.suffix.lower() in MARKDOWN_SUFFIXES and (front := _FRONT_MATTER.match(text)):
         file.counts.parts["front matter"] += 1
         fields, text = front["fields"], text[front.end() :]
-    text, fence_count = strip_injected(text)
-    if fence_count:
-        file.counts.parts["injected memory"] += fence_count
-    text, redacted = redact(text)
+    text, redacted = redact(without_injected(text, file.counts))
     file.counts.redacted.update(redacted)
     if not is_whole:  # a secret at the cut was seen by half
         text = text[: border_before(text, len(text) - MARGIN)]
