@@ -56,7 +56,7 @@ def rows_of_export(
 
 def _of(rows: pl.DataFrame, keys: pl.Series, *columns: str) -> pl.DataFrame:
     """The rows of which each of these columns is among the keys."""
-    return rows.filter(pl.col(columns).is_in(keys.unique().implode()))
+    return rows.filter(pl.all_horizontal(pl.col(columns).is_in(keys.unique().implode())))
 
 
 def _are_all_in(column: str, keys: pl.Series) -> pl.Expr:

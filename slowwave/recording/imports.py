@@ -284,8 +284,8 @@ _EVENTS: Final = {
     "core_line": ["core.promoted promoted_at"],
     "deleted": ["cell.deleted deleted_at"],
 }  # fmt: skip
-"""The events that make a row of a type, from its birth on: kind, the column with its time, and the columns that must have
-a value where it happened."""
+"""The events that make a row of a type, from its birth on: kind, the column with its time, and the columns that have a
+value where it happened."""
 
 
 def events_of(kind: str, rows: pl.DataFrame, *, imported_from: str, now: datetime) -> pl.DataFrame:

@@ -1,6 +1,5 @@
 """Finding secrets: all rules over a text, and one list of places."""
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,12 +7,11 @@ from typing import Final, NamedTuple
 
 from slowwave.ingest.redact import blocks, checks, grids, values
 from slowwave.ingest.redact.labels import find_labels
-from slowwave.ingest.redact.table import STANDARD, Row, Rules
-from slowwave.ingest.redact.views import View, as_read, replaced, runs
+from slowwave.ingest.redact.table import STANDARD, Rules
+from slowwave.ingest.redact.views import View, as_read, replaced
 
 _HEARD: Final = 400
 """Characters of the message before that are heard with a text: a question and its sentence."""
-_RUN: Final = re.compile(r"[\w.~+/=:$*%@!-]{16,}")
 _WAYS: Final = (
     ("given", values.given),
     ("said", values.said),
@@ -113,16 +111,10 @@ def _found(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
 
 
 def _by_table(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
-    for row in rules.by_hint:
-        if any(hint in lowered for hint in row.hints):
-            yield from (Span(*place, row.kind, _name(row)) for place in row.find(text))
-    long = runs(text, _RUN)
-    for row in rules.by_run if long.text.strip() else ():
-        yield from (Span(*long.span(*place), row.kind, _name(row)) for place in row.find(long.text))
-
-
-def _name(row: Row) -> str:
-    return "own" if row.own else "place" if row.is_place else "form"
+    for row in rules.rows:
+        name = "own" if row.own else "place" if row.is_place else "form"
+        if not row.hints or any(hint in lowered for hint in row.hints):
+            yield from (Span(*place, row.kind, name) for place in row.find(text))
 
 
 def _by_labels(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
