@@ -46,7 +46,9 @@ def input_of(path: Path, bounds: Bounds = DEFAULTS) -> Input:
 
 @contextmanager
 def open_bytes(
-    path: Path, bounds: Bounds, bound: Literal["file_bytes", "conversation_bytes"] = "file_bytes"
+    path: Path,
+    bounds: Bounds,
+    bound: Literal["file_bytes", "document_bytes", "conversation_bytes"] = "file_bytes",
 ) -> Iterator[tuple[BufferedReader, int]]:
     """A regular file, open for reading, and its size in bytes.
 
@@ -62,7 +64,8 @@ def open_bytes(
         with path.open("rb") as file:
             size, most = os.fstat(file.fileno()).st_size, getattr(bounds, bound)
             if size > most:
-                allowed = "a file may have" if bound == "file_bytes" else f"readers.{bound} allows"
+                kind = bound.removesuffix("_bytes")
+                allowed = f"readers.{bound} allows" if kind == "conversation" else f"a {kind} may have"
                 raise InputError(
                     f"{shown_path(path)} has {size:,} bytes and is not read: {allowed} {most:,}."
                 )

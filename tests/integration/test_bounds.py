@@ -107,19 +107,15 @@ def test_a_line_over_its_bound_is_left_out_and_read_once_the_bound_allows_it(
 def test_a_document_and_a_file_have_bounds(tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch):
     small = Bounds(document_bytes=100_000, file_bytes=300_000)
     monkeypatch.setattr(Bounds, "of", lambda _: small)
-    (incoming / "a.md").write_text("# Kiln\n\n" + "\n\n".join(f"Fact {n} of the kiln." for n in range(8_000)))
-    (incoming / "b.md").write_text("x" * 400_000)
+    (incoming / "a.md").write_text("x" * 200_000)
+    (incoming / "b.jsonl").write_text("x" * 400_000)
     chat(incoming / "c.jsonl", SAID)
     report = run(tmp_path / "home", incoming)
     notes = "\n".join(report.notes)
-    assert "a document may have 100,000" in notes
-    assert "b.md' has 400,000 bytes and is not read: a file may have 300,000" in notes
-    assert report.rejected["not a turn: document cut at its bound"] == 1
-    assert report.rejected[UNREADABLE] == 1
-    said = turns_of(tmp_path / "home")["content"].str.join("\n")[0]
-    assert SAID in said
-    assert "Fact 100 of" in said
-    assert "Fact 7999" not in said
+    assert "a.md' has 200,000 bytes and is not read: a document may have 100,000" in notes
+    assert "b.jsonl' has 400,000 bytes and is not read: a file may have 300,000" in notes
+    assert report.rejected == {UNREADABLE: 2}
+    assert turns_of(tmp_path / "home")["content"].to_list() == [SAID]
 
 
 def test_a_report_names_some_places_of_each_reason_and_counts_the_others(

@@ -15,14 +15,12 @@ from slowwave.ingest.fields import parse_time
 from slowwave.ingest.files import Input, file_time, open_bytes, path_text, shown_path
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.redact import redact
-from slowwave.ingest.turns import MARGIN, RawMessage, border_before, without_injected
+from slowwave.ingest.turns import RawMessage, without_injected
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import clean_text
 
-TEXT: Final = ".txt"
 MARKDOWN_SUFFIXES: Final = frozenset({".md", ".markdown"})
-_SUFFIXES: Final = MARKDOWN_SUFFIXES | {".rst"}
-CUT_DOCUMENT: Final = "document cut at its bound"
+_SUFFIXES: Final = MARKDOWN_SUFFIXES | {".rst", ".txt"}
 
 SECTION_WORDS: Final = 400
 """About how many words a section may have before it is cut between paragraphs."""
@@ -69,7 +67,7 @@ def messages(file: Input) -> Iterator[RawMessage]:
 
 FORMAT: Final = Format(
     name="document",
-    title=f"or a document ({', '.join(sorted(_SUFFIXES))}, {TEXT})",
+    title=f"or a document ({', '.join(sorted(_SUFFIXES))})",
     messages=messages,
     is_path=lambda path: path.suffix.lower() in _SUFFIXES,
     in_folders=r".*\.(?:md|markdown|txt)",
@@ -84,35 +82,25 @@ def document_text(file: Input) -> tuple[str, str]:
         NotFoundError: There is no such file.
         InputError: It cannot be read, or is not text.
     """
-    text, is_whole = _read_text(file)
-    fields = ""
+    text, fields = _read_text(file), ""
     if file.path.suffix.lower() in MARKDOWN_SUFFIXES and (front := _FRONT_MATTER.match(text)):
         file.counts.parts["front matter"] += 1
         fields, text = front["fields"], text[front.end() :]
     text, redacted = redact(without_injected(text, file.counts))
     file.counts.redacted.update(redacted)
-    if not is_whole:  # a secret at the cut was seen by half
-        text = text[: border_before(text, len(text) - MARGIN)]
     return fields, text
 
 
-def _read_text(file: Input) -> tuple[str, bool]:
-    """The text of a file, or its beginning, and whether it is all of it."""
-    with open_bytes(file.path, file.bounds) as (opened, size):
-        raw = opened.read(min(size, file.bounds.document_bytes))
+def _read_text(file: Input) -> str:
+    with open_bytes(file.path, file.bounds, "document_bytes") as (opened, size):
+        raw = opened.read(size)
     text = raw.decode("utf-8-sig", "replace")
     odd_count = sum(1 for _ in _CONTROL.finditer(text))
     if b"\x00" in raw or odd_count * 20 > len(text):
         raise InputError(
             f"{shown_path(file.path)} is not text: name a Markdown or text file, saved as UTF-8."
         )
-    if size > len(raw):
-        file.counts.parts[CUT_DOCUMENT] += 1
-        allowed = f"a document may have {file.bounds.document_bytes:,}"
-        excess = f"has {size:,} bytes, and what comes after about {len(raw):,} is left out: {allowed}"
-        file.counts.exceed(CUT_DOCUMENT, excess)
-    text = clean_text(text).replace("\r\n", "\n").replace("\r", "\n")
-    return text, size <= len(raw)
+    return clean_text(text).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def sections_of(text: str, *, is_markdown: bool) -> Iterator[str]:
