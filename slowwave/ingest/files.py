@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import BufferedReader
@@ -102,18 +102,6 @@ def source_hash(path: Path, *, bounds: Bounds = DEFAULTS) -> str:
         with open_bytes(wal, bounds) as (file, _):
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
-
-
-def state_of(path: Path) -> tuple[int, int]:
-    """Size in bytes and time of last change in nanoseconds, with a database's write-ahead log.
-
-    Other numbers mean that the file was written.
-    """
-    found = []
-    for part in (path, wal_of(path)) if path.suffix.lower() == DATABASE_SUFFIX else (path,):
-        with suppress(OSError):
-            found.append(part.stat())
-    return sum(part.st_size for part in found), max((part.st_mtime_ns for part in found), default=0)
 
 
 def wal_of(path: Path) -> Path:

@@ -264,26 +264,37 @@ def _note_rows(run: Stage, notes: list[Noted], form: str, path: Path, *, first: 
     )
 
 
-_EVENTS: Final = {
-    "memory": ["cell.extracted recorded_at", "episode.written recorded_at", "cell.protected imported_at protected",
-               "cell.imported imported_at"],
-    "turn": ["turn.recorded recorded_at"],
-    "chunk": ["chunk.cut recorded_at"],
-    "topic": ["topic.opened updated_at", "topic.summarized summarized_at summary summarized_at",
-              "topic.counted updated_at", "topic.flagged updated_at needs_review",
-              "topic.merged updated_at merged_into"],
-    "contradiction": ["contradiction.imported imported_at"],
-    "judgement": ["pair.judged judged_at"],
-    "entity": ["entity.resolved updated_at", "entity.enriched updated_at summary enriched_count",
-               "entity.flagged updated_at needs_review"],
-    "identity": ["identity.recorded recorded_at"],
-    "mention": ["mention.recorded imported_at"],
-    "artifact": ["artifact.recorded imported_at"],
-    "edge": ["edge.drawn recorded_at"],
-    "link": ["cell.linked linked_at", "cell.examined examined_at examined_at"],
-    "core_line": ["core.promoted promoted_at"],
-    "deleted": ["cell.deleted deleted_at"],
-}  # fmt: skip
+_EVENTS: Final[dict[str, list[tuple[str, ...]]]] = {
+    "memory": [
+        ("cell.extracted", "recorded_at"),
+        ("episode.written", "recorded_at"),
+        ("cell.protected", "imported_at", "protected"),
+        ("cell.imported", "imported_at"),
+    ],
+    "turn": [("turn.recorded", "recorded_at")],
+    "chunk": [("chunk.cut", "recorded_at")],
+    "topic": [
+        ("topic.opened", "updated_at"),
+        ("topic.summarized", "summarized_at", "summary", "summarized_at"),
+        ("topic.counted", "updated_at"),
+        ("topic.flagged", "updated_at", "needs_review"),
+        ("topic.merged", "updated_at", "merged_into"),
+    ],
+    "contradiction": [("contradiction.imported", "imported_at")],
+    "judgement": [("pair.judged", "judged_at")],
+    "entity": [
+        ("entity.resolved", "updated_at"),
+        ("entity.enriched", "updated_at", "summary", "enriched_count"),
+        ("entity.flagged", "updated_at", "needs_review"),
+    ],
+    "identity": [("identity.recorded", "recorded_at")],
+    "mention": [("mention.recorded", "imported_at")],
+    "artifact": [("artifact.recorded", "imported_at")],
+    "edge": [("edge.drawn", "recorded_at")],
+    "link": [("cell.linked", "linked_at"), ("cell.examined", "examined_at", "examined_at")],
+    "core_line": [("core.promoted", "promoted_at")],
+    "deleted": [("cell.deleted", "deleted_at")],
+}
 """The events that make a row of a type, from its birth on: kind, the column with its time, and the columns that have a
 value where it happened."""
 
@@ -294,7 +305,7 @@ def events_of(kind: str, rows: pl.DataFrame, *, imported_from: str, now: datetim
     if "reason" not in rows.columns:
         told = told.with_columns(reason=pl.lit(WHY))
     found = []
-    for name, time, *needed in map(str.split, _EVENTS[kind]):
+    for name, time, *needed in _EVENTS[kind]:
         of_kind = _as_born(name, told.filter(*map(_has, needed)))
         if of_kind.height:
             payload = shaped(of_kind, CATALOGUE[name].payload)
