@@ -165,7 +165,7 @@ class _Turns:
 
     @property
     def is_full(self) -> bool:
-        """Whether the part is as large as one may be."""
+        """Return whether the part is as large as one may be."""
         return len(self._rows) >= self._bounds.part_turns or self._size >= self._bounds.part_characters
 
     def part(self) -> Reading:
