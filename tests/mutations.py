@@ -175,52 +175,6 @@ Heading below
 Text under it.
 """
 PLAIN = "The kiln is fired on Fridays.\n\nNobody opens it before noon.\n" * 8
-QUESTIONS: Json = {
-    "conversations": [
-        {
-            "name": "kiln",
-            "sessions": [
-                {
-                    "session_id": "s1",
-                    "turns": [
-                        {
-                            "id": "t1",
-                            "role": "user",
-                            "content": "The glaze is blue.",
-                            "timestamp": "2026-05-01T10:00:00Z",
-                        }
-                    ],
-                }
-            ],
-            "questions": [
-                {"question": "Which glaze?", "answer": "blue", "evidence": ["t1"], "category": "single-hop"}
-            ],
-        }
-    ]
-}
-LOCOMO: list[Json] = [
-    {
-        "sample_id": "c1",
-        "conversation": {
-            "speaker_a": "Mara",
-            "session_1": [{"dia_id": "D1:1", "speaker": "Mara", "text": "The glaze is blue."}],
-            "session_1_date_time": "1:56 pm on 8 May, 2023",
-        },
-        "qa": [{"question": "Which glaze?", "answer": "blue", "evidence": ["D1:1"], "category": 4}],
-    }
-]
-LONGMEMEVAL: list[Json] = [
-    {
-        "question_id": "q1",
-        "question_type": "single-session",
-        "question": "Which glaze?",
-        "answer": "blue",
-        "question_date": "2023/05/30 (Tue) 10:00",
-        "haystack_session_ids": ["h1"],
-        "haystack_dates": ["2023/05/20 (Sat) 02:21"],
-        "haystack_sessions": [[{"role": "user", "content": "The glaze is blue.", "has_answer": True}]],
-    }
-]
 
 CHATGPT: list[Json] = [
     {
@@ -317,7 +271,6 @@ EXPORTS: dict[str, object] = {
 }
 TRANSCRIPTS = {"session": SESSION, "chat": CHAT, "codex": CODEX, "gemini": GEMINI, "cursor": CURSOR}
 DOCUMENTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".txt": PLAIN, ".rst": PLAIN}
-QUESTION_SETS: dict[str, object] = {"own": QUESTIONS, "locomo": LOCOMO, "longmemeval": LONGMEMEVAL}
 
 GIANT = 30_000
 DEEP = 3_000
@@ -533,22 +486,6 @@ def document(seed: int) -> tuple[str, bytes]:
     for _ in range(chance.randrange(6)):
         lines = mutate_lines(lines, [*odd, *(line_of(record) for record in CHAT[:1])], chance)
     return suffix, mutate_bytes(b"\n".join(lines), chance)
-
-
-def question_set(seed: int) -> bytes:
-    """A mutated question set, as one JSON value or a line for each of its entries."""
-    chance = random.Random(seed)
-    value = QUESTION_SETS[chance.choice(sorted(QUESTION_SETS))]
-    for _ in range(chance.randrange(1, 4)):
-        value = mutate_value(value, chance)
-    lines = (
-        [line_of(entry) for entry in value]
-        if isinstance(value, list) and chance.random() < 0.3
-        else [line_of(value)]
-    )
-    if chance.random() < 0.3:
-        lines = mutate_lines(lines, [line_of(QUESTIONS)], chance)
-    return mutate_bytes(b"\n".join(lines), chance)
 
 
 def export(seed: int) -> tuple[str, bytes]:

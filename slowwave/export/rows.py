@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -11,26 +10,10 @@ from slowwave.ingest.redact import redact
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Expr, Store, col, owned_by, owned_in
+from slowwave.store import Store, col, owned_by, owned_in
 
 Rows = dict[str, pl.DataFrame]
 """Rows by type of line, in the columns of that type, in the order of their keys."""
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """A store, and the condition on the rows that the asker may see and asked for."""
-
-    store: Store
-    mine: Expr
-
-    def rows(self, table: str) -> pl.DataFrame:
-        return self.store.rows(table, where=self.mine)
-
-    def by_key(self, table: str, keys: pl.Series) -> pl.DataFrame:
-        """Rows of these keys that are seen."""
-        known = self.store.rows(table, where=self.mine)
-        return known.filter(pl.col(known.columns[0]).is_in(keys.implode()))
 
 
 def rows_of_export(
@@ -38,41 +21,46 @@ def rows_of_export(
 ) -> Rows:
     """All that the owner may see: memories with their use, and what they rest on or belong to.
 
-    `project` and `scopes` narrow it; null and none mean all. Of judgements, contradictions, mentions and edges those
-    alone stand here whose ends do: what was judged of a deleted memory tells its words.
+    `project` and `scopes` narrow it; null and none mean all. Judgements, contradictions, mentions and edges come along
+    where both of their ends are: what was judged of a deleted memory tells its words.
     """
     mine = owned_by(owner) if project is None else owned_in(owner, project)
-    seen = _Seen(store, mine & col("scope").isin(scopes) if scopes else mine)
-    cells = seen.rows("cells")
+    if scopes:
+        mine = mine & col("scope").isin(scopes)
+    seen = {table: store.rows(table, where=mine) for table in TABLE_OF.values() if table != "links"}
+    cells = seen["cells"]
     ids = cells["cell_id"]
-    turns = seen.by_key("turns", cells["evidence"].explode().drop_nulls().unique())
-    mentions = _of(seen.rows("mentions"), "cell_id", ids)
-    ends = pl.concat([ids, turns["turn_id"], cells["session_id"], turns["session_id"]]).unique()
+    turns = _of(seen["turns"], cells["evidence"].explode().drop_nulls(), "turn_id")
+    ends = pl.concat([ids, turns["turn_id"], cells["session_id"], turns["session_id"]])
+    mentions = _of(seen["mentions"], ids, "cell_id")
+    raw = cells.filter(prompt_version=RAW_PROMPT)["chunk_id"].drop_nulls()
     found = {
         "memory": _with_use(store, cells),
         "turn": turns,
-        "chunk": _chunks(seen, cells, turns["turn_id"]),
-        "topic": _with_cells(seen.rows("topics"), cells),
-        "contradiction": _of(_of(seen.rows("contradictions"), "cell_a", ids), "cell_b", ids),
-        "judgement": _of(_of(seen.rows("judgements"), "cell_id", ids), "target_id", ids),
-        "entity": _of(seen.rows("entities"), "entity_id", mentions["entity_id"]),
-        "identity": seen.rows("identities").filter(_stands_on(ids)),
+        # the windows of raw talk, which a language model may read later
+        "chunk": _of(seen["chunks"], raw, "chunk_id").filter(_are_all_in("turn_ids", turns["turn_id"])),
+        "topic": _with_cells(seen["topics"], cells),
+        "contradiction": _of(seen["contradictions"], ids, "cell_a", "cell_b"),
+        "judgement": _of(seen["judgements"], ids, "cell_id", "target_id"),
+        "entity": _of(seen["entities"], mentions["entity_id"], "entity_id"),
+        "identity": seen["identities"].filter(_are_all_in("evidence", ids)),
         "mention": mentions,
-        "artifact": _of(seen.rows("artifacts"), "cell_id", ids),
-        "edge": _of(_of(seen.rows("edges"), "source_id", ends), "target_id", ends),
+        "artifact": _of(seen["artifacts"], ids, "cell_id"),
+        "edge": _of(seen["edges"], ends, "source_id", "target_id"),
         "link": store.by_key("links", ids),
-        "core_line": _of(seen.rows("core"), "cell_id", ids),
-        "deleted": seen.rows("tombstones"),
+        "core_line": _of(seen["core"], ids, "cell_id"),
+        "deleted": seen["tombstones"],
     }
     return {kind: _shaped(kind, found[kind], owner.project_id) for kind in TABLE_OF}
 
 
-def _of(rows: pl.DataFrame, column: str, keys: pl.Series) -> pl.DataFrame:
-    return rows.filter(pl.col(column).is_in(keys.implode()))
+def _of(rows: pl.DataFrame, keys: pl.Series, *columns: str) -> pl.DataFrame:
+    """The rows of which each of these columns is among the keys."""
+    return rows.filter(pl.all_horizontal(pl.col(columns).is_in(keys.unique().implode())))
 
 
-def _stands_on(cell_ids: pl.Series) -> pl.Expr:
-    return pl.col("evidence").list.set_difference(cell_ids.to_list()).list.len() == 0
+def _are_all_in(column: str, keys: pl.Series) -> pl.Expr:
+    return pl.col(column).list.set_difference(keys.to_list()).list.len() == 0
 
 
 def _with_use(store: Store, cells: pl.DataFrame) -> pl.DataFrame:
@@ -81,10 +69,9 @@ def _with_use(store: Store, cells: pl.DataFrame) -> pl.DataFrame:
     Where telling it failed since, that is 0, so that it is told again.
     """
     use = store.by_key("cell_usage", cells["cell_id"])
-    told = store.by_key("episodes", cells.filter(pl.col("cell_type") == EPISODE)["cell_id"])
-    counts = told.select(
-        "cell_id", pl.when(pl.col("status") == "written").then(TURN_COUNT).otherwise(0).alias(TURN_COUNT)
-    )
+    told = store.by_key("episodes", cells.filter(cell_type=EPISODE)["cell_id"])
+    turn_count = pl.when(pl.col("status") == "written").then(TURN_COUNT).otherwise(0)
+    counts = told.select("cell_id", turn_count.alias(TURN_COUNT))
     return cells.join(use, on="cell_id", how="inner").join(counts, on="cell_id", how="left")
 
 
@@ -93,13 +80,6 @@ def _with_cells(topics: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     told = cells.filter(pl.col("is_summarized") & pl.col("topic_id").is_not_null())
     by_topic = told.sort("cell_id").group_by("topic_id").agg(pl.col("cell_id").alias(CELL_IDS))
     return topics.join(by_topic, on="topic_id", how="left").with_columns(pl.col(CELL_IDS).fill_null([]))
-
-
-def _chunks(seen: _Seen, cells: pl.DataFrame, turn_ids: pl.Series) -> pl.DataFrame:
-    """The windows of raw talk, which a language model may read later, as far as all their turns are here."""
-    raw = cells.filter(pl.col("prompt_version") == RAW_PROMPT)["chunk_id"].drop_nulls().unique()
-    is_whole = pl.col("turn_ids").list.set_difference(turn_ids.to_list()).list.len() == 0
-    return seen.by_key("chunks", raw).filter(is_whole)
 
 
 def _shaped(kind: str, rows: pl.DataFrame, home_project: str) -> pl.DataFrame:

@@ -14,7 +14,7 @@ class Bounds(ReaderSettings):
     """The bounds of one reading: those of the settings, and those that nobody tunes."""
 
     document_bytes: int = 4_000_000
-    """Bytes of a document, of which the first so many are taken: some 600,000 words."""
+    """Bytes of a document, which is read as a whole: some 600,000 words; a longer one is not read."""
     file_bytes: int = 4_000_000_000
     """Bytes of a file, unpacked where it is compressed; a longer one is not read."""
     file_lines: int = 500_000

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import BufferedReader
@@ -46,7 +46,9 @@ def input_of(path: Path, bounds: Bounds = DEFAULTS) -> Input:
 
 @contextmanager
 def open_bytes(
-    path: Path, bounds: Bounds, bound: Literal["file_bytes", "conversation_bytes"] = "file_bytes"
+    path: Path,
+    bounds: Bounds,
+    bound: Literal["file_bytes", "document_bytes", "conversation_bytes"] = "file_bytes",
 ) -> Iterator[tuple[BufferedReader, int]]:
     """A regular file, open for reading, and its size in bytes.
 
@@ -62,7 +64,8 @@ def open_bytes(
         with path.open("rb") as file:
             size, most = os.fstat(file.fileno()).st_size, getattr(bounds, bound)
             if size > most:
-                allowed = "a file may have" if bound == "file_bytes" else f"readers.{bound} allows"
+                kind = bound.removesuffix("_bytes")
+                allowed = f"readers.{bound} allows" if kind == "conversation" else f"a {kind} may have"
                 raise InputError(
                     f"{shown_path(path)} has {size:,} bytes and is not read: {allowed} {most:,}."
                 )
@@ -99,18 +102,6 @@ def source_hash(path: Path, *, bounds: Bounds = DEFAULTS) -> str:
         with open_bytes(wal, bounds) as (file, _):
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
-
-
-def state_of(path: Path) -> tuple[int, int]:
-    """Size in bytes and time of last change in nanoseconds, with a database's write-ahead log.
-
-    Other numbers mean that the file was written.
-    """
-    found = []
-    for part in (path, wal_of(path)) if path.suffix.lower() == DATABASE_SUFFIX else (path,):
-        with suppress(OSError):
-            found.append(part.stat())
-    return sum(part.st_size for part in found), max((part.st_mtime_ns for part in found), default=0)
 
 
 def wal_of(path: Path) -> Path:

@@ -155,11 +155,6 @@ def objects_of(pieces: Iterable[Line], file: Input, name: str, *, most: tuple[st
             counts.leave_out(f"unreadable {name}" if piece.is_ended else f"half-written last {name}")
 
 
-def first_line_of(path: Path, bounds: Bounds) -> Line | None:
-    """The first line that is not blank; null where there is none."""
-    return next((line for line in lines_of(path, bounds) if line.data is None or line.text), None)
-
-
 def json_object(file: Input) -> dict[str, object]:
     """The JSON object that a whole file is, in memory; empty where the file is empty, or another JSON value.
 

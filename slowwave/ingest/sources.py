@@ -90,36 +90,23 @@ def _is_of_home(path: Path, home: Path) -> bool:
 
 def _walk(folder: Path, found: Found, home: Path | None) -> list[Path]:
     files: list[Path] = []
-    top = folder.resolve()
-    own = folder / home.relative_to(top) if home is not None and home.is_relative_to(top) else None
     for parent, folders, names in os.walk(folder, onerror=lambda error: _tell_unlisted(error, found)):
-        if own is not None and own.parent == Path(parent) and own.name in folders:
-            folders.remove(own.name)
-            found.passed_by[OWN_HOME] += 1
-        linked = [name for name in folders if Path(parent, name).is_symlink()]
-        found.passed_by[LINK] += len(linked)
-        found.passed_by[HIDDEN] += sum(name.startswith(".") for name in [*folders, *names])
-        outputs = TOOL_OUTPUTS in folders and Path(f"{parent}.jsonl").is_file()
-        found.passed_by[OUTPUTS] += outputs
-        folders[:] = [
-            name for name in folders if not (name.startswith(".") or (outputs and name == TOOL_OUTPUTS))
-        ]
-        for path in (Path(parent, name) for name in names if not name.startswith(".")):
-            reason = _reason_to_pass_by(path)
-            if reason is None:
+        passed_by = {name: _reason_for_folder(Path(parent, name), home) for name in folders}
+        folders[:] = [name for name in folders if not passed_by[name]]
+        for path in (Path(parent, name) for name in names):
+            if not (reason := _reason_for_file(path)):
                 files.append(path)
                 continue
-            found.passed_by[reason] += 1
+            passed_by[path.name] = reason
             if reason == SPECIAL:
                 found.named.append((SPECIAL, f"{shown_path(path)} is a {SPECIAL}: it is not read"))
+        found.passed_by.update(filter(None, passed_by.values()))
     with_transcripts = {
         parent for path in files if path.suffix.lower() == ".jsonl" for parent in path.parents
     }
-    wanted = sorted(
-        path for path in files if not (path.stem.lower() == "readme" and path.parent in with_transcripts)
-    )
+    wanted = [path for path in files if path.stem.lower() != "readme" or path.parent not in with_transcripts]
     found.passed_by[ABOUT] += len(files) - len(wanted)
-    return wanted
+    return sorted(wanted)
 
 
 def _tell_unlisted(error: OSError, found: Found) -> None:
@@ -128,16 +115,26 @@ def _tell_unlisted(error: OSError, found: Found) -> None:
     found.named.append((UNREADABLE, f"{place} cannot be listed ({error.strerror}): check its permissions"))
 
 
-def _reason_to_pass_by(path: Path) -> str | None:
-    try:
-        mode = path.lstat().st_mode
-    except OSError:
-        return None  # reading it says what is wrong
-    if stat.S_ISLNK(mode):
+def _reason_for_folder(path: Path, home: Path | None) -> str:
+    """The reason to pass a folder by; empty for one that is walked."""
+    if path.is_symlink():
         return LINK
-    if not stat.S_ISREG(mode):
-        return SPECIAL
-    return None if _READ.fullmatch(path.absolute().as_posix().lower()) else FOREIGN
+    if home is not None and path.resolve() == home:
+        return OWN_HOME
+    if path.name == TOOL_OUTPUTS and path.parent.with_name(f"{path.parent.name}.jsonl").is_file():
+        return OUTPUTS
+    return HIDDEN if path.name.startswith(".") else ""
+
+
+def _reason_for_file(path: Path) -> str:
+    """The reason to pass a file by; empty for one that is read, also where reading it says what is wrong."""
+    if path.name.startswith("."):
+        return HIDDEN
+    with suppress(OSError):
+        if not stat.S_ISREG(mode := path.lstat().st_mode):
+            return LINK if stat.S_ISLNK(mode) else SPECIAL
+        return "" if _READ.fullmatch(path.absolute().as_posix().lower()) else FOREIGN
+    return ""
 
 
 def known_places(environment: Mapping[str, str], user: Path) -> list[tuple[Place, Path]]:
@@ -171,30 +168,25 @@ def discover(sources: Sequence[str | Path] | None = None) -> list[FoundSource]:
         NotFoundError: a named path does not exist.
     """
     if sources is None:
-        places = [
-            (place.source, folder, files_of(place, folder))
-            for place, folder in known_places(os.environ, Path.home())
-        ]
+        known = known_places(os.environ, Path.home())
+        places = [(place.source, folder, files_of(place, folder)) for place, folder in known]
     else:
-        named = [Path(source) for source in sources]
-        places = [("", path, find_sources([path]).paths) for path in named]
+        places = [("", path, find_sources([path]).paths) for path in map(Path, sources)]
     return [found for place in places if (found := _found(*place)) is not None]
 
 
 def _found(source: str, folder: Path, files: Sequence[Path]) -> FoundSource | None:
-    paths, size, newest = [], 0, 0.0
+    states = {}
     for path in files:
         with suppress(OSError):
-            state = path.stat()
-            paths.append(path)
-            size, newest = size + state.st_size, max(newest, state.st_mtime)
-    if not paths:
+            states[path] = path.stat()
+    if not states:
         return None
     return FoundSource(
         source=source,
         place=str(folder),
-        file_count=len(paths),
-        byte_count=size,
-        newest_at=datetime.fromtimestamp(newest, UTC),
-        paths=tuple(paths),
+        file_count=len(states),
+        byte_count=sum(state.st_size for state in states.values()),
+        newest_at=datetime.fromtimestamp(max(state.st_mtime for state in states.values()), UTC),
+        paths=tuple(states),
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 import polars as pl
 
@@ -23,7 +23,7 @@ from slowwave.ingest.redact.known import Known
 from slowwave.ingest.redact.names import safe_id
 from slowwave.schemas.choices import Origin, SourceType
 from slowwave.schemas.identity import content_hash, stable_id
-from slowwave.schemas.moments import FIRST_KNOWN, are_impossible, unknown_until
+from slowwave.schemas.moments import are_impossible, unknown_until
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.tables import frame_schema
 from slowwave.trust.own_words import NAME_WORDS
@@ -165,7 +165,7 @@ class _Turns:
 
     @property
     def is_full(self) -> bool:
-        """Whether the part is as large as one may be."""
+        """Return whether the part is as large as one may be."""
         return len(self._rows) >= self._bounds.part_turns or self._size >= self._bounds.part_characters
 
     def part(self) -> Reading:
@@ -339,14 +339,11 @@ def with_possible_times(
     Clocks differ, so `ahead_hours` more are possible. `valid_from` moves with the time that it was taken from.
     """
     last = now + timedelta(hours=ahead_hours)
-    times = rows["event_time"]
-    first_time, last_time = cast("datetime", times.min()), cast("datetime", times.max())
-    if rows.is_empty() or (first_time >= FIRST_KNOWN and last_time <= last):  # nearly always, and quicker
-        return rows, pl.repeat(value=False, n=rows.height, eager=True)
     is_late = rows.select(are_impossible(pl.col("event_time"), last=last)).to_series()
-    said, undated = pl.col("event_time"), pl.lit(unknown_until(now))
-    dates = [name for name in ("valid_from", "event_time") if name in rows.columns]
-    changed = {
-        name: pl.when(is_late & (pl.col(name) == said)).then(undated).otherwise(name) for name in dates
-    }
-    return rows.with_columns(**changed), is_late
+    undated = pl.lit(unknown_until(now))
+    moved = [
+        pl.when(is_late & (pl.col(name) == pl.col("event_time"))).then(undated).otherwise(name).alias(name)
+        for name in ("valid_from", "event_time")
+        if name in rows.columns
+    ]
+    return rows.with_columns(moved), is_late

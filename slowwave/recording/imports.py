@@ -6,7 +6,6 @@ if this home had made it: so it is taken in only where a person names it, never 
 """
 
 from collections import Counter
-from collections.abc import Callable
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
@@ -55,20 +54,19 @@ _ABOUT: Final = {
 }
 """The memories that must be here for a line of such a type, by its columns."""
 
-Part = tuple[str, pl.DataFrame, str]
-"""A kind of event, its rows, and the column that has the time of each."""
+_CORE_LINES: Final = "lines of core memory"
 
 
 def import_memories(run: Stage, path: Path, form: str, places: Places, *, is_named: bool) -> bool:
     """Takes in a file of memories; returns whether it is taken at all."""
-    file = input_of(path, Bounds.of(run.settings.readers))
-    counts, name = file.counts, named(str(path))
-    if form == own.FORMAT.name and not is_named:
+    file, is_own = input_of(path, Bounds.of(run.settings.readers)), form == own.FORMAT.name
+    if is_own and not is_named:
         run.reject(NOT_NAMED)
-        places.tell(NOT_NAMED, f"{name} is an export of Slowwave: name the file itself to take it in")
+        text = f"{named(str(path))} is an export of Slowwave: name the file itself to take it in"
+        places.tell(NOT_NAMED, text)
         return False
     taken = _Import(run, path, places)
-    if form == own.FORMAT.name:
+    if is_own:
         for kind, rows in read_own(file):
             taken.add(kind, rows)
         taken.finish()
@@ -78,9 +76,9 @@ def import_memories(run: Stage, path: Path, form: str, places: Places, *, is_nam
             if not (part := list(islice(notes, _BATCH))):
                 break
             taken.add_notes(part, form, first=first)
-    for reason, number in (counts.skipped + counts.parts).items():
+    for reason, number in (file.counts.skipped + file.counts.parts).items():
         run.reject(f"not a memory: {reason}", 0 if reason in QUIET or reason == "header" else number)
-    places.tell_of(path, counts)
+    places.tell_of(path, file.counts)
     return True
 
 
@@ -104,14 +102,14 @@ class _Import:
         """Commits what is new of an export's lines of one type; a second time adds only what a first one left out."""
         rows = self._admitted(kind, self._owned(kind, read))
         if kind == "memory":
-            told_by_user = rows.filter(pl.col("origin") == "user")
-            self._believed["memories as a person's word"] += told_by_user.height
+            self._believed["memories as a person's word"] += rows.filter(origin="user").height
             self._believed["as confirmed"] += rows.filter("protected").height
         if kind == "topic":
             self._topics.update(rows["topic_id"])
         if kind == "core_line":
-            self._believed["lines of core memory"] += rows.height
-        self._commit(events_of(kind, rows, imported_from=named(str(self._path)), now=self._run.now))
+            self._believed[_CORE_LINES] += rows.height
+        if rows.height:
+            self._commit(events_of(kind, rows, imported_from=named(str(self._path)), now=self._run.now))
 
     def add_notes(self, notes: list[Noted], form: str, *, first: int) -> None:
         """Commits what is new of another program's notes, each with the turn that it rests on."""
@@ -129,16 +127,15 @@ class _Import:
         """The rows under this home's user, and its project where they were of that home's, with ids of episodes."""
         owner = self._run.settings.owner
         if "scope" in rows.columns:
-            project = pl.col("project_id").fill_null(pl.lit(owner.project_id))
-            rows = rows.with_columns(user_id=pl.lit(owner.user_id), project_id=project)
-        if "scope" in rows.columns and owner.scope != "system":  # nobody else writes for the system
-            rows = rows.with_columns(scope=pl.col("scope").replace("system", owner.scope))
+            rows = rows.with_columns(
+                user_id=pl.lit(owner.user_id),
+                project_id=pl.col("project_id").fill_null(owner.project_id),
+                scope=pl.col("scope").replace("system", owner.scope),  # nobody else writes for the system
+            )
         if kind == "memory":
             told = rows.filter(pl.col("cell_type") == EPISODE)
             ids = zip(told["cell_id"], stable_ids(EPISODE, told.select(*OWNER, "session_id")), strict=True)
             self._renamed |= {old: new for old, new in ids if old != new}
-        if not self._renamed:
-            return rows
         return rows.with_columns(
             pl.col(name).list.eval(pl.element().replace(self._renamed))
             if dtype == pl.List(pl.String)
@@ -151,9 +148,8 @@ class _Import:
         """The rows that are new and that nothing here speaks against, at times at which they can have been said."""
         run, key, table = self._run, KEYS[TABLE_OF[kind]], TABLE_OF[kind]
         run.report.rows_in += read.height
-        once = read.unique(key, keep="first", maintain_order=True)
-        here = run.store.by_key(table, once[key], [key])
-        new = once.join(here, on=key, how="anti", maintain_order="left")
+        here = run.store.by_key(table, read[key], [key])[key].implode()
+        new = read.unique(key, keep="first", maintain_order=True).filter(~pl.col(key).is_in(here))
         kept = self._not_deleted(kind, new)
         found = kept.clear() if kind == "core_line" and self._has_core else kept
         for column in _ABOUT.get(kind, ()):
@@ -165,7 +161,7 @@ class _Import:
         if "event_time" in found.columns:
             hours = run.settings.readers.ahead_hours
             found, is_late = with_possible_times(found, now=run.now, ahead_hours=hours)
-            self._places.count_late(found.filter(is_late).height)
+            self._places.count_late(int(is_late.sum()))
         if kind == "memory":
             self._taken.update(found["cell_id"])
             run.show(found["content"])
@@ -178,19 +174,14 @@ class _Import:
         if kind == "turn":
             return without_erased_turns(home, store, rows)
         if kind == "edge":
-            gone = store.rows("tombstones", ["cell_id"])
-            for end in ("source_id", "target_id"):
-                rows = rows.join(gone, left_on=end, right_on="cell_id", how="anti", maintain_order="left")
-            return rows
-        # what was deleted elsewhere takes nothing away that is here
-        if kind == "deleted":
-            here = store.by_key("cells", rows["cell_id"], ["cell_id"])
-            return rows.join(here, on="cell_id", how="anti", maintain_order="left")
+            gone = store.rows("tombstones", ["cell_id"])["cell_id"].implode()
+            return rows.filter(~pl.col("source_id").is_in(gone) & ~pl.col("target_id").is_in(gone))
+        if kind == "deleted":  # what was deleted elsewhere takes nothing away that is here
+            here = store.by_key("cells", rows["cell_id"], ["cell_id"])["cell_id"].implode()
+            return rows.filter(~pl.col("cell_id").is_in(here))
         return rows
 
-    def _commit(self, events: pl.DataFrame | None) -> None:
-        if events is None:
-            return
+    def _commit(self, events: pl.DataFrame) -> None:
         self._run.count(**dict(events.group_by("kind", maintain_order=True).len().iter_rows()))
         if not self._run.report.dry_run:
             self._run.workspace.commit(events, self._run.now)
@@ -210,7 +201,7 @@ class _Import:
         ends = ["topic_id", "cell_count"]
         as_exported = run.store.by_key("topics", counts["topic_id"], ends)
         run.commit({"topic.counted": counts.join(as_exported, on=ends, how="anti")})
-        if believed["lines of core memory"]:
+        if believed[_CORE_LINES]:
             write_core(run.workspace)
 
 
@@ -273,92 +264,72 @@ def _note_rows(run: Stage, notes: list[Noted], form: str, path: Path, *, first: 
     )
 
 
-# the events of rows: those of a row's birth, then its state, each at its own time; folded, they give the row as it was
+_EVENTS: Final[dict[str, list[tuple[str, ...]]]] = {
+    "memory": [
+        ("cell.extracted", "recorded_at"),
+        ("episode.written", "recorded_at"),
+        ("cell.protected", "imported_at", "protected"),
+        ("cell.imported", "imported_at"),
+    ],
+    "turn": [("turn.recorded", "recorded_at")],
+    "chunk": [("chunk.cut", "recorded_at")],
+    "topic": [
+        ("topic.opened", "updated_at"),
+        ("topic.summarized", "summarized_at", "summary", "summarized_at"),
+        ("topic.counted", "updated_at"),
+        ("topic.flagged", "updated_at", "needs_review"),
+        ("topic.merged", "updated_at", "merged_into"),
+    ],
+    "contradiction": [("contradiction.imported", "imported_at")],
+    "judgement": [("pair.judged", "judged_at")],
+    "entity": [
+        ("entity.resolved", "updated_at"),
+        ("entity.enriched", "updated_at", "summary", "enriched_count"),
+        ("entity.flagged", "updated_at", "needs_review"),
+    ],
+    "identity": [("identity.recorded", "recorded_at")],
+    "mention": [("mention.recorded", "imported_at")],
+    "artifact": [("artifact.recorded", "imported_at")],
+    "edge": [("edge.drawn", "recorded_at")],
+    "link": [("cell.linked", "linked_at"), ("cell.examined", "examined_at", "examined_at")],
+    "core_line": [("core.promoted", "promoted_at")],
+    "deleted": [("cell.deleted", "deleted_at")],
+}
+"""The events that make a row of a type, from its birth on: kind, the column with its time, and the columns that have a
+value where it happened."""
 
 
-def events_of(kind: str, rows: pl.DataFrame, *, imported_from: str, now: datetime) -> pl.DataFrame | None:
-    """Events of rows of one type of line, with their `recorded_at`; null where there are none."""
-    if rows.is_empty():
-        return None
+def events_of(kind: str, rows: pl.DataFrame, *, imported_from: str, now: datetime) -> pl.DataFrame:
+    """Events of rows of one type of line, with their `recorded_at`; folded, they give the rows as they were."""
     told = rows.with_columns(imported_from=pl.lit(imported_from), imported_at=pl.lit(now).cast(TIMESTAMP))
     if "reason" not in rows.columns:
         told = told.with_columns(reason=pl.lit(WHY))
-    parts = [
-        encode(name, shaped(of_kind, CATALOGUE[name].payload)).with_columns(recorded_at=of_kind[time])
-        for name, of_kind, time in _PARTS[kind](told)
-        if of_kind.height
-    ]
-    return pl.concat(parts, rechunk=True)
+    found = []
+    for name, time, *needed in _EVENTS[kind]:
+        of_kind = _as_born(name, told.filter(*map(_has, needed)))
+        if of_kind.height:
+            payload = shaped(of_kind, CATALOGUE[name].payload)
+            found.append(encode(name, payload).with_columns(recorded_at=of_kind[time]))
+    return pl.concat(found, rechunk=True)
 
 
-def _memories(rows: pl.DataFrame) -> list[Part]:
-    """A memory as it was when it was made, and what became of it; a person's confirmation stands by itself."""
-    is_episode = pl.col("cell_type") == EPISODE
-    is_replaced = pl.col("status") == "superseded"
-    bare = dict.fromkeys(("topic_id", "summary", "supersedes", "superseded_by", "superseded_at"))
+def _has(column: str) -> pl.Expr:
+    return pl.col(column) if column in ("needs_review", "protected") else pl.col(column).is_not_null()
+
+
+def _as_born(name: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of an event; those of a birth as they were then, since other events say what became of them."""
+    if name == "episode.written":
+        no_cells = pl.lit([], dtype=pl.List(pl.String))
+        return rows.filter(cell_type=EPISODE).with_columns(pl.col(TURN_COUNT).fill_null(0), cell_ids=no_cells)
+    if name == "cell.protected":
+        return rows.with_columns(note=pl.lit(None, dtype=pl.String))
+    if name != "cell.extracted":
+        return rows
+    later = dict.fromkeys(("topic_id", "summary", "supersedes", "superseded_by", "superseded_at"))
     doubts = dict.fromkeys(("needs_review", "is_judged", "is_summarized", "protected"), False)
-    born = rows.filter(~is_episode).with_columns(
-        **{name: pl.lit(value, dtype=rows.schema[name]) for name, value in {**bare, **doubts}.items()},
-        valid_until=pl.when(~is_replaced).then("valid_until"),
+    return rows.filter(pl.col("cell_type") != EPISODE).with_columns(
+        **{column: pl.lit(value, dtype=rows.schema[column]) for column, value in {**later, **doubts}.items()},
+        valid_until=pl.when(pl.col("status") != "superseded").then("valid_until"),
         status=pl.lit("active"),
     )
-    episodes = rows.filter(is_episode).with_columns(pl.col(TURN_COUNT).fill_null(0), cell_ids=_none())
-    confirmed = rows.filter("protected").with_columns(note=pl.lit(None, dtype=pl.String))
-    return [
-        ("cell.extracted", born, "recorded_at"),
-        ("episode.written", episodes, "recorded_at"),
-        ("cell.protected", confirmed, "imported_at"),
-        ("cell.imported", rows, "imported_at"),
-    ]
-
-
-def _topics(rows: pl.DataFrame) -> list[Part]:
-    return [
-        ("topic.opened", rows, "updated_at"),
-        ("topic.summarized", rows.drop_nulls(["summary", "summarized_at"]), "summarized_at"),
-        ("topic.counted", rows, "updated_at"),
-        ("topic.flagged", rows.filter("needs_review"), "updated_at"),
-        ("topic.merged", rows.drop_nulls("merged_into"), "updated_at"),
-    ]
-
-
-def _entities(rows: pl.DataFrame) -> list[Part]:
-    return [
-        ("entity.resolved", rows, "updated_at"),
-        ("entity.enriched", rows.drop_nulls(["summary", "enriched_count"]), "updated_at"),
-        ("entity.flagged", rows.filter("needs_review"), "updated_at"),
-    ]
-
-
-def _links(rows: pl.DataFrame) -> list[Part]:
-    return [
-        ("cell.linked", rows, "linked_at"),
-        ("cell.examined", rows.drop_nulls("examined_at"), "examined_at"),
-    ]
-
-
-def _one(name: str, time: str) -> Callable[[pl.DataFrame], list[Part]]:
-    """The parts of rows that one kind of event makes as they are."""
-    return lambda rows: [(name, rows, time)]
-
-
-def _none() -> pl.Expr:
-    return pl.lit([], dtype=pl.List(pl.String))
-
-
-_PARTS: dict[str, Callable[[pl.DataFrame], list[Part]]] = {
-    "memory": _memories,
-    "turn": _one("turn.recorded", "recorded_at"),
-    "chunk": _one("chunk.cut", "recorded_at"),
-    "topic": _topics,
-    "contradiction": _one("contradiction.imported", "imported_at"),
-    "judgement": _one("pair.judged", "judged_at"),
-    "entity": _entities,
-    "identity": _one("identity.recorded", "recorded_at"),
-    "mention": _one("mention.recorded", "imported_at"),
-    "artifact": _one("artifact.recorded", "imported_at"),
-    "edge": _one("edge.drawn", "recorded_at"),
-    "link": _links,
-    "core_line": _one("core.promoted", "promoted_at"),
-    "deleted": _one("cell.deleted", "deleted_at"),
-}

@@ -90,7 +90,7 @@ def _find_new(run: Stage, given: Sequence[Path], places: Places) -> Iterator[tup
 
 def _bounds_id(bounds: Bounds) -> str:
     """An id of the bounds that may leave something of a file out: it is read again once they change."""
-    names = ("line_bytes", "message_characters", "document_bytes", "file_lines", "conversation_bytes")
+    names = ("line_bytes", "message_characters", "file_lines", "conversation_bytes")
     return stable_id("bounds", *(str(getattr(bounds, name)) for name in names))[:8]
 
 

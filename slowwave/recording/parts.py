@@ -18,7 +18,7 @@ from slowwave.ingest.turns import READ_SCHEMA, source_of, with_possible_times
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.recording.chunks import chunks_of
 from slowwave.recording.places import Places
-from slowwave.recording.turns import ERASED, STORED, TEXTS, placed, taking_over, with_owner
+from slowwave.recording.turns import ERASED, STORED, TEXTS, settled, taking_over
 from slowwave.schemas.choices import SourceType
 from slowwave.store import col, give_memory_back, lit
 
@@ -89,11 +89,8 @@ class Parts:
         run.reject(ERASED, read.height - added.height)
         known = run.store.by_key("turns", added["turn_id"], STORED)
         new = self._new(added, known)
-        said = new.filter(pl.col("role") != "document")  # a document has the places of its file
-        stored = self._stored(said, known)
-        whole = _longest(added)
-        in_order = placed(whole, stored.join(said, on="session_id", how="semi"))
-        owned = with_owner(in_order, owner=run.settings.owner, stored=stored)
+        stored = self._stored(new.filter(pl.col("role") != "document"), known)
+        owned = settled(_longest(added), stored.iter_rows(named=True), run.settings.owner)
         recorded = owned.filter(pl.col("turn_id").is_in(new["turn_id"].implode()))
         cut = chunks_of(owned, new_turn_ids=new["turn_id"], settings=run.settings.chunks)
         self._turn_count.update(added["source_id"].to_list())

@@ -9,7 +9,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 import polars as pl
 
@@ -25,13 +24,11 @@ from slowwave.journal.catalogue import encode
 from slowwave.journal.lookup import of_kind
 from slowwave.recall.reader import Reader
 from slowwave.recording.chunks import RECORDED
-from slowwave.recording.turns import ERASED, STORED, takes_over
+from slowwave.recording.turns import ERASED, STORED, Row, settled, takes_over
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RecordRequest, RecordTurn
 from slowwave.schemas.results import Recorded
-from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
-from slowwave.settings.projects import project_of
 from slowwave.store import FirstQuery, Store, col, lit
 
 OPENCODE = "opencode"
@@ -40,11 +37,7 @@ OPENCODE = "opencode"
 MOST_CONVERSATIONS = 200
 """Conversations whose secrets are known: of more the oldest are forgotten."""
 
-WAITING = [*STORED, "content"]
-MOST_WAITING = 1_000
-"""Turns from which on those that the store has by now are let go."""
-
-Row = dict[str, Any]
+_COLUMNS = [*STORED, "content"]
 
 
 class Recorder:
@@ -54,15 +47,6 @@ class Recorder:
         self._reader = reader
         self._lock = threading.Lock()
         self._secrets: dict[str, Known] = {}
-        self._waiting: dict[str, Row] = {}
-        """Turns that were recorded, here or elsewhere, and that the store may not have yet, by id: `WAITING`."""
-        self._version = ("", -1)
-        self._read: dict[str, dict[str, Row]] = {}
-        """The stored turns of conversations, by id, at that generation and version of the table: `STORED`."""
-        self._looked_to = ""
-        """The last segment of the journal that was looked at."""
-        self._own: set[str] = set()
-        """Segments that were committed here since that look."""
 
     def record(self, request: RecordRequest, *, now: datetime) -> Recorded:
         """Commit the messages as turns, as `Memory.record` says."""
@@ -83,7 +67,7 @@ class Recorder:
             new = self._new(store, kept, owner)
             if new.height:
                 keep_fresh(reader.home, now=now)
-                self._commit(new, now=now)
+                reader.home.journal.commit(encode("turn.recorded", new), now=now)
         erased = turns.height - kept.height
         return Recorded(
             turn_ids=kept["turn_id"].to_list(),
@@ -104,91 +88,32 @@ class Recorder:
         _recall_last(self._reader.current(), named)
         return named
 
-    # A call has a few rows: plain Python takes a tenth of the time of frames, and this is the hot path.
-
     def _new(self, store: Store | None, turns: pl.DataFrame, owner: ScopeSettings) -> pl.DataFrame:
         """Turns that are not known, or go on there, behind those of their conversation, with their owner."""
         known = self._known(store, turns["session_id"].unique(maintain_order=True).to_list())
-        last: dict[str, Row] = {}
-        for row in known.values():
-            if row["turn_index"] >= last.get(row["session_id"], row)["turn_index"]:
-                last[row["session_id"]] = row
-        rows: list[Row] = []
-        for row in turns.iter_rows(named=True):
-            before = known.get(row["turn_id"])
-            if before is not None and not self._takes_over(store, row, before):
-                continue
-            other = last.get(row["session_id"])
-            project = owner.project_id
-            if owner.project_from != "setting" and other is not None:
-                project = other["project_id"]
-            elif owner.project_from != "setting" and row["cwd"]:
-                project = project_of(owner, row["cwd"])
-            behind = other["turn_index"] + 1 if other is not None else 0
-            place = behind if before is None else before["turn_index"]
-            own = {"user_id": owner.user_id, "project_id": project, "scope": owner.scope}
-            rows.append({**row, **own, "turn_index": place})
-            if before is None:
-                last[row["session_id"]] = rows[-1]
-        return pl.DataFrame(rows, schema={**turns.schema, **dict.fromkeys(OWNER, pl.String)})
-
-    def _takes_over(self, store: Store | None, row: Row, before: Row) -> bool:
-        """Return whether a text takes the place of the stored one of its message."""
-        if row["content_hash"] == before["content_hash"]:
-            return False
-        text = before.get("content")
-        if text is None and store is not None:
-            (text,) = store.rows_on_disk("turns", ["content"], col("turn_id") == lit(row["turn_id"]))[
-                "content"
-            ]
-        return takes_over(row["content"], text or "")
+        is_new = [
+            (before := known.get(turn_id)) is None
+            or (digest != before["content_hash"] and takes_over(text, before["content"]))
+            for turn_id, digest, text in turns.select("turn_id", "content_hash", "content").iter_rows()
+        ]
+        return settled(turns.filter(is_new), known.values(), owner)
 
     def _known(self, store: Store | None, session_ids: Sequence[str]) -> dict[str, Row]:
-        """The turns of conversations that are stored or wait for it, by id, each as it was said last."""
-        self._look(store)
-        stored: dict[str, Row] = {}
+        """The turns of conversations that anybody recorded so far, by id, each as it was said last."""
+        is_theirs, journal = col("session_id").isin(session_ids), self._reader.home.journal
+        if store is not None and store.shows("turns"):  # with what no writer has put into the store yet
+            stored = store.rows("turns", _COLUMNS, is_theirs)
+            return {row["turn_id"]: row for row in stored.iter_rows(named=True)}
+        known: dict[str, Row] = {}
         if store is not None:
-            version = (store.name, store.version_of("turns"))
-            if version != self._version:
-                self._version, self._read = version, {}
-            if unread := [one for one in session_ids if one not in self._read]:
-                self._read |= {one: {} for one in unread}
-                rows = store.rows_on_disk("turns", STORED, col("session_id").isin(unread))
-                for row in rows.iter_rows(named=True):
-                    self._read[row["session_id"]][row["turn_id"]] = row
-            for one in session_ids:
-                stored |= self._read[one]
-            self._let_go(stored)
-            if len(self._waiting) > MOST_WAITING:
-                there = store.by_key("turns", self._waiting, ["turn_id", "content_hash"])
-                self._let_go({row["turn_id"]: row for row in there.iter_rows(named=True)})
-        waiting = {one: row for one, row in self._waiting.items() if row["session_id"] in session_ids}
-        return stored | waiting
-
-    def _let_go(self, stored: Mapping[str, Row]) -> None:
-        for turn_id in stored.keys() & self._waiting.keys():
-            if stored[turn_id]["content_hash"] == self._waiting[turn_id]["content_hash"]:
-                del self._waiting[turn_id]
-
-    def _look(self, store: Store | None) -> None:
-        """Take over what others recorded since the last look, and no writer has put into the store yet."""
-        journal, looked_to = self._reader.home.journal, self._looked_to
-        there = journal.segment_ids_after(looked_to) if looked_to else journal.segment_ids()
-        new = [segment_id for segment_id in there if segment_id not in self._own]
-        done = store.applied_segments() if store is not None and new else set()
-        for portion in journal.portions([segment_id for segment_id in new if segment_id not in done]):
-            turns = of_kind(journal.read(portion).events, "turn.recorded")
-            self._wait_for(turns)
-        if there:
-            self._looked_to, self._own = there[-1], set()
-
-    def _commit(self, turns: pl.DataFrame, *, now: datetime) -> None:
-        segment = self._reader.home.journal.commit(encode("turn.recorded", turns), now=now)
-        self._own |= {segment} if segment is not None else set()
-        self._wait_for(turns)
-
-    def _wait_for(self, turns: pl.DataFrame) -> None:
-        self._waiting |= {row["turn_id"]: row for row in turns.select(WAITING).iter_rows(named=True)}
+            stored = store.rows_on_disk("turns", _COLUMNS, is_theirs)
+            known = {row["turn_id"]: row for row in stored.iter_rows(named=True)}
+        applied = store.applied_segments() if store is not None else set()
+        for portion in journal.portions([one for one in journal.segment_ids() if one not in applied]):
+            turns = of_kind(journal.read(portion).events, "turn.recorded").select(_COLUMNS)
+            waiting = turns.filter(pl.col("session_id").is_in(session_ids))
+            known |= {row["turn_id"]: row for row in waiting.iter_rows(named=True)}
+        return known
 
 
 def _recall_last(store: Store | None, told: Mapping[str, Known]) -> None:

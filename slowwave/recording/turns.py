@@ -4,15 +4,19 @@ Ids are made from what a message is, so whoever records it, hook, server or tran
 order the turns of a conversation, then their times do: two that record at once may give the same one.
 """
 
+from collections.abc import Iterable
+from typing import Any
+
 import polars as pl
 
 from slowwave.ingest.redact.marks import LEAST_LITERAL, is_redacted_form
-from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.projects import project_of
 
 STORED = ["turn_id", "session_id", "turn_index", "content_hash", "project_id"]
 """Columns of stored turns by which new ones find their places."""
+
+Row = dict[str, Any]
 
 TEXTS = ["turn_id", "session_id", "content"]
 
@@ -20,43 +24,38 @@ ERASED = "erased by a person"
 """The reason under which turns are counted that stay out since somebody erased them."""
 
 
-def with_owner(turns: pl.DataFrame, *, owner: ScopeSettings, stored: pl.DataFrame) -> pl.DataFrame:
-    """Turns with the columns `OWNER`: the project is the one that their conversation has in the store already.
+def settled(turns: pl.DataFrame, stored: Iterable[Row], owner: ScopeSettings) -> pl.DataFrame:
+    """Turns, in their order, with the columns `OWNER` and their places in their conversations.
 
-    A conversation that is not stored yet has that of the first folder in which a turn of it was said. `stored` has a
-    turn at least of each conversation that is stored (`STORED`).
+    `stored` has those of the turns that are stored, the newest turn of each of their conversations, and the one before
+    the first new turn (`STORED`). A stored turn keeps its place, and a document those of its file; a new turn in whose
+    place or behind which another one is stored comes behind all of them, and so do the new ones after it. The project
+    is the one that their conversation has in the store, else that of the first folder in which a turn of it was said.
     """
-    given = turns.with_columns(pl.lit(getattr(owner, name)).alias(name) for name in OWNER)
-    if owner.project_from == "setting" or turns.is_empty():
-        return given
-    known = stored.sort("turn_index").unique("session_id", keep="first").select("session_id", "project_id")
-    said_in = turns.drop_nulls("cwd").unique("session_id", keep="first", maintain_order=True)
-    folders = said_in.join(known, on="session_id", how="anti", maintain_order="left")
-    projects = {folder: project_of(owner, folder) for folder in folders["cwd"].unique()}
-    project = pl.col("cwd").replace_strict(projects, return_dtype=pl.String)
-    return given.update(pl.concat([known, folders.select("session_id", project_id=project)]), on="session_id")
-
-
-def placed(turns: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
-    """Turns of a file, in its order, with their places in their conversations.
-
-    `stored` has those of the turns that are stored, and all that is stored in their places or behind (`STORED`). A
-    stored turn keeps its place. From the first new one of a conversation on in whose place another turn stands, the
-    new ones come behind all that is stored, in their order.
-    """
-    own = stored.select("turn_id", place="turn_index").unique("turn_id")
-    taken = stored.select("session_id", "turn_index", is_taken=pl.lit(value=True)).unique()
-    last = stored.group_by("session_id").agg(last=pl.col("turn_index").max())
-    joined = (
-        turns.join(own, on="turn_id", how="left", maintain_order="left")
-        .join(taken, on=["session_id", "turn_index"], how="left", maintain_order="left")
-        .join(last, on="session_id", how="left", maintain_order="left")
+    places, projects, last = dict[str, int](), dict[str, str](), dict[str, int]()
+    for row in stored:
+        places[row["turn_id"]] = row["turn_index"]
+        projects.setdefault(row["session_id"], row["project_id"])
+        last[row["session_id"]] = max(last.get(row["session_id"], 0), row["turn_index"])
+    if owner.project_from == "setting":
+        projects = dict.fromkeys(turns["session_id"], owner.project_id)
+    for session_id, cwd in turns.drop_nulls("cwd").select("session_id", "cwd").iter_rows():
+        if session_id not in projects:
+            projects[session_id] = project_of(owner, cwd)
+    given = turns.select("turn_id", "session_id", "role", "turn_index")
+    for turn_id, session_id, role, index in given.iter_rows():
+        if turn_id in places or role == "document" or index > last.get(session_id, -1):
+            places.setdefault(turn_id, index)
+        else:
+            places[turn_id] = last[session_id] = last[session_id] + 1
+    return turns.with_columns(
+        turn_index=pl.col("turn_id").replace_strict(places, return_dtype=turns.schema["turn_index"]),
+        user_id=pl.lit(owner.user_id),
+        project_id=pl.col("session_id").replace_strict(
+            projects, default=owner.project_id, return_dtype=pl.String
+        ),
+        scope=pl.lit(owner.scope),
     )
-    is_new = pl.col("place").is_null()
-    is_behind = is_new & (is_new & pl.col("is_taken").fill_null(value=False)).cum_max().over("session_id")
-    behind = pl.col("last") + is_behind.cum_sum().over("session_id")
-    place = pl.when(is_behind).then(behind).otherwise(pl.coalesce("place", "turn_index"))
-    return joined.with_columns(turn_index=place.cast(turns.schema["turn_index"])).select(turns.columns)
 
 
 def takes_over(read: str, stored: str) -> bool:
@@ -74,23 +73,17 @@ def taking_over(turns: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
     A section of a document, whose id is made from its text, is known where a section of the document is the same with
     secrets masked: a sweep draws another id for it, and also masks what only another text shows to be a secret.
     """
-    if stored.is_empty():
-        return turns
     texts: dict[str, str] = dict(stored.select("turn_id", "content").iter_rows())
-    masked: dict[str, list[str]] = {}
-    for session_id, text in stored.select("session_id", "content").iter_rows():
-        if "[redacted:" in text:
-            masked.setdefault(session_id, []).append(text)
-    kept = [
-        takes_over(read, texts[turn_id])
-        if turn_id in texts
-        else role != "document"
-        or not any(
+    masked = stored.filter(pl.col("content").str.contains("[redacted:", literal=True))
+    sections = dict(masked.group_by("session_id").agg("content").iter_rows())
+
+    def stays(turn_id: str, session_id: str, role: str, read: str) -> bool:
+        if turn_id in texts:
+            return not takes_over(read, texts[turn_id])
+        return role == "document" and any(
             one == read or is_redacted_form(one, read, least=LEAST_LITERAL)
-            for one in masked.get(session_id, ())
+            for one in sections.get(session_id, ())
         )
-        for turn_id, session_id, role, read in turns.select(
-            "turn_id", "session_id", "role", "content"
-        ).iter_rows()
-    ]
-    return turns.filter(pl.Series(kept, dtype=pl.Boolean))
+
+    given = turns.select("turn_id", "session_id", "role", "content")
+    return turns.filter([not stays(*row) for row in given.iter_rows()])

@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
-from flows.extract import extract
 from flows.ingest import ingest
 from slowwave import Memory
 from slowwave.errors import InputError, NotFoundError
@@ -25,9 +24,8 @@ from slowwave.recording.imports import events_of
 from slowwave.rewrite.byte_scan import files_with
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.moments import day_of, unknown_until
-from slowwave.schemas.tables import KEYS
 from tests.rows import NOW, OWNER, events, of_row
-from tests.scripted_model import store_of, write_chat, write_settings
+from tests.scripted_model import store_of, write_settings
 
 GRAPH = [
     {
@@ -112,22 +110,6 @@ def test_memories_without_a_date_belong_to_no_day_and_go_out_and_in_as_they_are(
     assert_frame_equal(store_of(tmp_path / "other").rows("cells").sort("cell_id"), cells.sort("cell_id"))
 
 
-def test_what_is_dated_in_the_future_is_of_an_unknown_day_and_counted(home, tmp_path):
-    said = [
-        ("2099-01-01T10:00:00Z", "Mara", "The kiln is red."),
-        ("2026-03-01T10:00:00Z", "Mara", "The kiln is blue."),
-    ]
-    mem0 = [{"id": "1", "memory": "Likes red glazes", "created_at": "2098-03-01T10:00:00Z"}]
-    (tmp_path / "mem0.json").write_text(json.dumps(mem0))
-    chat = write_chat(tmp_path, "kiln", said)
-    report = ingest.fn(sources=[str(chat), str(tmp_path / "mem0.json")], home=str(home))
-    assert [note for note in report.notes if "never set: 2 of the texts" in note]
-    turns = store_of(home).rows("turns").sort("content")
-    assert [day_of(moment) for moment in turns["event_time"]] == ["day unknown", "2026-03-01", "day unknown"]
-    assert store_of(home).rows("chunks")["event_time"].to_list() == [datetime(2026, 3, 1, 10, tzinfo=UTC)]
-    assert "dated" not in " ".join(take(home, chat).notes)
-
-
 def test_what_an_agent_wrote_down_is_its_word_until_a_person_confirms_it(home, tmp_path):
     path = write_lines(tmp_path / "memory.jsonl", GRAPH)
     take(home, path)
@@ -206,16 +188,6 @@ def test_memories_of_mem0_keep_their_day(home, tmp_path, is_bare):
     assert report.rejected["not a memory: memory without text"] == 1
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real graph is not on this machine")
-def test_a_real_graph_is_taken_in_whole(home):
-    (path,) = REAL.glob("*.jsonl")
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    told = sum(len(record.get("observations", ())) for record in records)
-    relations = {(r["from"], r["relationType"], r["to"]) for r in records if r["type"] == "relation"}
-    report = take(home, path)
-    assert report.counts["cell.extracted"] == told + len(relations)
-
-
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with two memories, of which one is confirmed, and its export beside it."""
@@ -292,19 +264,6 @@ def test_an_export_that_was_cut_off_is_refused_before_anything_of_it_is_here(exp
     exported.write_bytes(whole.rstrip())
     take(other, exported)
     assert store_of(other).count("cells") == 2
-
-
-def test_memories_without_any_turn_are_taken_in_and_get_a_vector_space(exported, tmp_path):
-    header, *lines = [json.loads(line) for line in exported.read_text().splitlines()]
-    memory = next(line for line in lines if line["type"] == "memory")
-    many = [
-        {**memory, "cell_id": f"x{number}", "content": f"Mara fires kiln {number} on Fridays."}
-        for number in range(60)
-    ]
-    write_lines(exported, [{**header, "counts": {}}, *many])
-    home = write_settings(tmp_path / "fitted", embedding={"provider": "wordllama"})
-    assert take(Path(home), exported).counts["space.fitted"] == 1
-    assert store_of(Path(home)).count("cells") == 60
 
 
 def test_an_export_of_a_later_form_is_refused(exported, other):
@@ -495,23 +454,6 @@ def test_the_command_says_what_it_wrote_and_how_to_take_it_in(home, tmp_path):
     )
     assert json.loads(done.stdout)["files"] == ["memories.md"]
     assert not (tmp_path / "dry").exists()
-
-
-def test_raw_talk_goes_along_with_its_windows_so_that_a_model_may_still_read_it(home, other, tmp_path):
-    turns = [
-        (f"2026-06-05T09:0{number}:00Z", "Mara", f"Kiln {number} is fired on Fridays.") for number in range(5)
-    ]
-    take(home, write_chat(tmp_path / "chats", "june", turns))
-    extract.fn(home=str(home))
-    with Memory(home) as memory:
-        memory.export(tmp_path / "out")
-    take(other, tmp_path / "out/memories.jsonl")
-    old, new = store_of(home), store_of(other)
-    for table in ("cells", "turns", "chunks", "passages"):
-        assert old.rows(table).height > 0
-        key = KEYS[table]
-        assert new.rows(table).sort(key).equals(old.rows(table).sort(key)), table
-    assert extract.fn(home=str(other)).counts == {}
 
 
 def test_secrets_that_older_rules_let_in_are_in_no_export(tmp_path):

@@ -330,17 +330,6 @@ def test_what_waited_for_a_writer_is_taken_in_after_it(home: Path, monkeypatch: 
         assert [turn.content for turn in found_soon(memory, "redis", 1).turns] == [TEXTS[0]]
 
 
-def test_a_rebuild_gives_the_same_turns(memory: Memory, home: Path):
-    memory.record([message(0), message(1)])
-    memory.record([message(1, "Redis it is. Then.")])
-    memory.ingest([])
-    before = stored(home)
-    from flows.rebuild import rebuild
-
-    rebuild.fn(home=str(home))
-    assert stored(home).equals(before)
-
-
 @pytest.mark.parametrize(
     ("turns", "told"),
     [

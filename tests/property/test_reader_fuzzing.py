@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.question_sets import read_question_set
 from slowwave.errors import SlowwaveError
 from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.files import input_of
@@ -31,7 +30,6 @@ from tests.mutations import (
     export,
     memories,
     odd_value,
-    question_set,
     transcript,
 )
 from tests.reading import WholeFile, read_path
@@ -163,17 +161,6 @@ def read_memories(folder: Path, seed: int) -> bool:
     return True
 
 
-def read_questions(folder: Path, seed: int) -> bool:
-    path = folder / "a.json"
-    path.write_bytes(question_set(seed))
-    try:
-        read_question_set(path)
-    except SlowwaveError as error:
-        check_line(error)
-        return False
-    return True
-
-
 def read_said(_: Path, seed: int) -> bool:
     value = odd_value(random.Random(seed))
     text = value if isinstance(value, str) else str(value)
@@ -194,7 +181,6 @@ READERS: dict[str, Callable[[Path, int], bool]] = {
     "exports": read_export,
     "memories": read_memories,
     "databases": read_database,
-    "question sets": read_questions,
     "statements": read_said,
 }
 
@@ -233,7 +219,6 @@ def test_no_reader_breaks_on_a_mutated_file_and_every_line_is_counted(tmp_path, 
         ("exports", 200),
         ("memories", 150),
         ("databases", 50),
-        ("question sets", 100),
         ("statements", 50),
     ],
 )

@@ -34,28 +34,11 @@ def spans(chunks: pl.DataFrame) -> list[list[str]]:
     return chunks["turn_ids"].to_list()
 
 
-def test_a_short_conversation_is_one_window():
-    chunks = cut(turns("hello", "good morning"))
-    assert spans(chunks) == [["s0", "s1"]]
-    assert chunks.select("first_turn_index", "last_turn_index", "first_char", "last_char").row(0) == (
-        0,
-        1,
-        0,
-        12,
-    )
-    assert chunks["token_count"].item() == 2 + 3
-
-
 def test_windows_are_cut_at_turn_borders_and_share_the_turns_that_start_in_the_tail():
     # starts 0 30 60 90 120 150 180 210: strides of 80, the next window's first 20 tokens belong to both
     chunks = cut(turns(*[tokens(30)] * 8))
     assert spans(chunks) == [["s0", "s1", "s2", "s3"], ["s3", "s4", "s5"], ["s6", "s7"]]
     assert chunks["token_count"].to_list() == [120, 90, 60]
-
-
-def test_a_turn_that_starts_at_the_border_of_the_tail_is_not_shared():
-    assert spans(cut(turns(tokens(80), tokens(20), tokens(5)))) == [["s0", "s1"], ["s1", "s2"]]
-    assert spans(cut(turns(tokens(80), tokens(19), tokens(5)))) == [["s0", "s1", "s2"]]
 
 
 def test_a_last_window_that_is_all_overlap_is_left_out():
@@ -93,16 +76,6 @@ def test_new_turns_take_along_as_many_old_ones_as_fit_into_the_overlap():
     assert grown(frame, "s3", "s4") == ["s1", "s2", "s3", "s4"]
     assert grown(frame, "s3", "s4", overlap=19) == ["s2", "s3", "s4"]
     assert grown(frame, "s3", "s4", overlap=0) == ["s3", "s4"]
-
-
-def test_an_old_turn_before_one_that_does_not_fit_is_not_taken():
-    assert grown(turns("tiny", tokens(21), "new"), "s2") == ["s2"]
-
-
-def test_a_session_without_new_turns_is_not_cut_again():
-    both = pl.concat([turns("a", "b"), turns("c", "d", session="q")])
-    assert grown(both, "q1") == ["q0", "q1"]
-    assert grown(both) == []
 
 
 def test_a_turn_that_changed_in_the_middle_is_cut_again_with_all_that_follows():

@@ -288,15 +288,6 @@ def test_reminders_inside_a_typed_text_are_cut_out_of_it(tmp_path):
     assert read_path(quoted).turns["content"][0] == "What is a <system-reminder> tag?"
 
 
-def test_a_half_written_last_line_is_counted_and_skipped(tmp_path):
-    path = write(tmp_path, user("Hello"))
-    with path.open("ab") as file:
-        file.write(b'{"type": "user", "mess')
-    reading = read_path(path)
-    assert reading.turns.height == 1
-    assert reading.skipped == {"half-written last line": 1}
-
-
 @pytest.mark.parametrize(
     ("written", "read"),
     [

@@ -251,12 +251,6 @@ def test_the_summary_of_a_compaction_is_nobodys_word(tmp_path):
     assert (skipped["compaction summary"], skipped["session record"]) == (1, 1)
 
 
-def test_half_a_character_in_a_message_is_no_matter(tmp_path):
-    assert said(written(tmp_path, meta(KILN), event("user_message", "Go \ud83d on."))) == [
-        ("user", "Go \ufffd on.")
-    ]
-
-
 def test_a_prompt_of_very_many_elements_is_nobodys_word_and_costs_little(tmp_path):
     many = "".join(f"<a{number}></a{number}>" for number in range(100_000))
     reading = read_path(written(tmp_path, meta(KILN), sent("user", f"{many}Go."), sent("assistant", "Hm.")))

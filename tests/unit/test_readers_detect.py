@@ -24,7 +24,6 @@ CHAT = json.dumps({"role": "user", "content": "Hi"})
         ("a.log", CLAUDE, "claude_code"),
         ("a.jsonl", '{"type": "summary", "summary": "x", "leafUuid": "y"}', "claude_code"),
         ("a.jsonl", CHAT, "chat"),
-        ("a.txt", CHAT, "chat"),
         ("a.txt", "plain", "document"),
         ("a.md", "# x\ny", "document"),
         ("a.rst", "plain", "document"),

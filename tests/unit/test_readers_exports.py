@@ -97,14 +97,6 @@ def test_a_conversation_that_shall_not_be_remembered_is_left_out_whole_and_count
     assert reading.skipped["message of a conversation not to be remembered"] == 10
 
 
-def test_without_a_current_node_the_last_answers_count_and_circles_end(tmp_path):
-    broken = tree(current_node="nowhere")
-    assert "The blue one." in read_path(write(tmp_path, [broken])).turns["content"].to_list()
-    circle = tree()
-    circle["mapping"]["root"]["parent"] = "q2"
-    assert read_path(write(tmp_path, [circle])).turns.height == 3
-
-
 def test_a_conversation_without_any_time_gets_that_of_the_file(tmp_path):
     path = write(tmp_path, [{"id": "t", "current_node": "q", "mapping": node("q", None, parts=["Hello."])}])
     modified = datetime.fromtimestamp(path.stat().st_mtime, UTC)
@@ -174,21 +166,6 @@ def test_a_longer_export_gives_the_old_messages_the_same_ids(tmp_path):
     first = read_path(write(tmp_path, [CLAUDE | {"chat_messages": CLAUDE["chat_messages"][:1]}])).turns
     second = read_path(write(tmp_path, [CLAUDE])).turns
     assert first["turn_id"].to_list() == second["turn_id"].head(2).to_list()
-
-
-def test_a_conversation_without_an_id_is_the_same_in_a_file_an_archive_and_a_longer_export(tmp_path):
-    messages = [
-        {key: value for key, value in one.items() if key != "uuid"} for one in CLAUDE["chat_messages"]
-    ]
-    short = {"created_at": CLAUDE["created_at"], "chat_messages": messages[:1]}
-    nameless = {name: value for name, value in tree().items() if name != "id"}
-    longer_one = short | {"chat_messages": messages}
-    for before, talk, grown in ((CLAUDE, short, longer_one), (tree(), nameless, nameless)):
-        ids = read_path(write(tmp_path, [talk])).turns["turn_id"].to_list()
-        longer = read_path(pack(tmp_path, {"conversations.json": [before, grown]})).turns
-        assert ids == [one for one in longer["turn_id"] if one in ids]
-    both = [short, short | {"created_at": "2026-05-02T10:00:00Z"}]
-    assert read_path(write(tmp_path, both)).turns["turn_id"].n_unique() == 4
 
 
 def test_a_truncated_export_gives_what_is_whole(tmp_path):

@@ -8,7 +8,6 @@ from typing import Final
 from slowwave.errors import InputError
 from slowwave.ingest.bounds import DEFAULTS, Bounds
 from slowwave.ingest.counts import BLANK, LONG_LINE
-from slowwave.ingest.fields import json_value
 from slowwave.ingest.files import Input, input_of, shown_path
 from slowwave.ingest.formats import (
     auto_memory,
@@ -26,7 +25,7 @@ from slowwave.ingest.formats import (
 )
 from slowwave.ingest.formats.archive import start_of
 from slowwave.ingest.formats.row import Format
-from slowwave.ingest.lines import first_line_of, json_records
+from slowwave.ingest.lines import json_records
 from slowwave.ingest.turns import RawMessage, Reading, source_of, to_parts
 
 FORMATS: Final = (
@@ -76,8 +75,6 @@ def find_format(path: Path, *, bounds: Bounds = DEFAULTS) -> Format:
     by_path = next((form for form in FORMATS if form.is_path and form.is_path(file.path)), None)
     if by_path is not None:
         return by_path
-    if file.path.suffix.lower() == documents.TEXT:
-        return _of_text(file)
     if (by_start := _of_start(file)) is not None:
         return by_start
     for record in json_records(file):
@@ -105,13 +102,6 @@ def _of_start(file: Input) -> Format | None:
             "Claude.ai: name the export as it was downloaded."
         )
     return ends[min(ends)] if ends else None
-
-
-def _of_text(file: Input) -> Format:
-    """The form of a text file: a transcript if its first line is a record of one, whatever its name says."""
-    line = first_line_of(file.path, file.bounds)
-    record = json_value(line.text) if line is not None else None
-    return (_of_record(record) if isinstance(record, dict) else None) or documents.FORMAT
 
 
 def _of_record(record: dict[str, object]) -> Format | None:

@@ -19,8 +19,6 @@ from slowwave.errors import InputError
 from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.files import Input, blocks_of, open_bytes, shown_path
 from slowwave.ingest.lines import Line, Record, objects_of
-from slowwave.schemas.identity import stable_id
-from slowwave.schemas.refusals import clean_text
 
 _BOM: Final = b"\xef\xbb\xbf"
 _ARCHIVES: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -100,14 +98,6 @@ def conversations_of(file: Input) -> Iterator[Record]:
     """The conversations of a chat's export that can be read; the others are counted, an entry each."""
     bound = "conversation_bytes"
     return objects_in_export(file, "conversation", most=(bound, file.bounds.conversation_bytes))
-
-
-def id_by_content(*parts: str) -> str:
-    """An id for a conversation that its export gave none, from what stays as it grows.
-
-    Its file and place have no part in it: the same conversation comes in an archive, unpacked, and in a later export.
-    """
-    return stable_id("conversation", *map(clean_text, parts))
 
 
 _SIGN: Final = re.compile(rb'["{}\[\]]|\\.', re.DOTALL)

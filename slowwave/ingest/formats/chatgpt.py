@@ -14,7 +14,7 @@ from typing import Final
 from slowwave.ingest.counts import Counts
 from slowwave.ingest.fields import Fields, id_of, object_of, parse_time, role_name, texts_in
 from slowwave.ingest.files import Input, file_time
-from slowwave.ingest.formats.archive import conversations_of, id_by_content
+from slowwave.ingest.formats.archive import conversations_of
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.lines import Record
 from slowwave.ingest.turns import NOBODYS, SPOKEN, RawMessage
@@ -33,9 +33,8 @@ def messages(file: Input) -> Iterator[RawMessage]:
     """The messages of an export of ChatGPT."""
     modified = file_time(file.path)
     for conversation in conversations_of(file):
-        named = id_of(conversation.fields, "conversation_id", "id")
-        session_id = named or _id_by_content(conversation.fields)
-        if not isinstance(conversation.fields.get("mapping"), dict):
+        session_id = id_of(conversation.fields, "conversation_id", "id")
+        if session_id is None or not isinstance(conversation.fields.get("mapping"), dict):
             file.counts.leave_out("unreadable conversation")
             continue
         yield from _of_conversation(conversation, session_id, file.counts, modified)
@@ -48,12 +47,6 @@ FORMAT: Final = Format(
     start=_START,
     in_folders=r".*/conversations(?:-\d{1,6})?\.json",
 )
-
-
-def _id_by_content(fields: Fields) -> str:
-    nodes = object_of(fields.get("mapping"))
-    roots = [name for name, node in nodes.items() if str(object_of(node).get("parent")) not in nodes]
-    return id_by_content(str(fields.get("create_time")), *sorted(roots))
 
 
 def _of_conversation(
@@ -90,20 +83,13 @@ def _of_conversation(
 
 
 def _branch(fields: Fields, nodes: Fields) -> list[str]:
-    """Names of the nodes from the root to the one that was read last; without that, to the last child each time."""
+    """Names of the nodes from the root to the one that was read last; none where that is not named."""
     node = fields.get("current_node")
     seen: dict[str, None] = {}
-    if isinstance(node, str) and node in nodes:
-        while isinstance(node, str) and node in nodes and node not in seen:
-            seen[node] = None
-            node = object_of(nodes[node]).get("parent")
-        return list(reversed(seen))
-    node = next((name for name, one in nodes.items() if str(object_of(one).get("parent")) not in nodes), None)
     while isinstance(node, str) and node in nodes and node not in seen:
         seen[node] = None
-        children = object_of(nodes[node]).get("children")
-        node = children[-1] if isinstance(children, list) and children else None
-    return list(seen)
+        node = object_of(nodes[node]).get("parent")
+    return list(reversed(seen))
 
 
 def _reason_to_skip(message: Fields) -> str | None:

@@ -12,7 +12,7 @@ from typing import Final
 from slowwave.ingest.counts import Counts
 from slowwave.ingest.fields import Fields, id_of, list_of, object_of, parse_time, role_name, text_of, texts_in
 from slowwave.ingest.files import Input, file_time
-from slowwave.ingest.formats.archive import conversations_of, id_by_content
+from slowwave.ingest.formats.archive import conversations_of
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.lines import Record
 from slowwave.ingest.turns import ROLES, RawMessage
@@ -22,12 +22,12 @@ def messages(file: Input) -> Iterator[RawMessage]:
     """The messages and attachments of an export of Claude.ai."""
     modified = file_time(file.path)
     for conversation in conversations_of(file):
-        session_id = id_of(conversation.fields, "uuid") or _id_by_content(conversation.fields)
-        time = parse_time(conversation.fields.get("created_at")) or modified
-        said = conversation.fields.get("chat_messages")
-        if not isinstance(said, list):
+        session_id, said = id_of(conversation.fields, "uuid"), conversation.fields.get("chat_messages")
+        if session_id is None or not isinstance(said, list):
             file.counts.leave_out("unreadable conversation")
-        for message in map(object_of, list_of(said)):
+            continue
+        time = parse_time(conversation.fields.get("created_at")) or modified
+        for message in map(object_of, said):
             time = parse_time(message.get("created_at")) or time
             yield from _of_message(conversation, message, session_id, file.counts, time)
 
@@ -38,12 +38,6 @@ FORMAT: Final = Format(
     messages=messages,
     start=re.compile(rb'\[.*?(?<!\\)"chat_messages"\s*:\s*\[', re.DOTALL),
 )
-
-
-def _id_by_content(fields: Fields) -> str:
-    first = object_of(next(iter(list_of(fields.get("chat_messages"))), None))
-    said = id_of(first, "uuid") or "\n\n".join(_texts(first, Counts()))
-    return id_by_content(text_of(fields, "created_at") or "", said)
 
 
 def _of_message(

@@ -110,10 +110,10 @@ class _Session:
         """A hash of all that was said so far."""
         self._asked: dict[str, tuple[str, ...]] = {}
         """Questions of the calls by which the assistant asked the person, and which gave no result yet."""
-        self._look_ahead(file)
+        self._preview(file)
 
-    def _look_ahead(self, file: Input) -> None:
-        """Read the file once for what counts from its first record on."""
+    def _preview(self, file: Input) -> None:
+        """Read the file once: an event may follow what the model was sent."""
         is_first, turn_id = True, ""
         for _, record in json_records(file.again()):
             kind, payload = _unwrapped(record)
@@ -125,7 +125,7 @@ class _Session:
                 self._shown.add((turn_id, role))
 
     def said(self, record: Fields, counts: Counts) -> Iterator[_Said]:
-        """What a record says, an answer with its question; one that says nothing is counted."""
+        """The messages of a record, an answer with its question; a record without any is counted."""
         kind, payload = _unwrapped(record)
         if kind == "session_meta":
             self._name(payload)

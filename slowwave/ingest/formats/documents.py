@@ -3,28 +3,24 @@
 A file is not a conversation: its turns have the role `document` and are untrusted. Redaction and the cutting
 out of injected memory come before the text is cut into sections, so that neither can be torn in two.
 
-The scanner knows fenced code, comments and the headings that start a line or are underlined; the rest of Markdown
-moves no section.
+The scanner knows fenced code and the headings that begin with `#`; the rest of Markdown moves no section.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from slowwave.errors import InputError
-from slowwave.ingest.fences import strip_injected
 from slowwave.ingest.fields import parse_time
 from slowwave.ingest.files import Input, file_time, open_bytes, path_text, shown_path
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.redact import redact
-from slowwave.ingest.turns import MARGIN, RawMessage, border_before
+from slowwave.ingest.turns import RawMessage, without_injected
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import clean_text
 
-TEXT: Final = ".txt"
 MARKDOWN_SUFFIXES: Final = frozenset({".md", ".markdown"})
-_SUFFIXES: Final = MARKDOWN_SUFFIXES | {".rst"}
-CUT_DOCUMENT: Final = "document cut at its bound"
+_SUFFIXES: Final = MARKDOWN_SUFFIXES | {".rst", ".txt"}
 
 SECTION_WORDS: Final = 400
 """About how many words a section may have before it is cut between paragraphs."""
@@ -37,14 +33,10 @@ _CONTROL: Final = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
 _PIECE: Final = re.compile(r"(?:\S+\s*){1,%d}" % SECTION_WORDS)  # noqa: UP031
 
 _HEADING: Final = re.compile(r"(?P<marks>#{1,3})[ \t]+(?P<title>.*?)(?:[ \t]+#+)?[ \t]*")
-_UNDERLINE: Final = re.compile(r" {0,3}(?P<marks>=+|-+)[ \t]*")
-_NO_TITLE: Final = re.compile(r"\s*\Z| {4}|\t|[ ]{0,3}(?:[-*+>#<|]|\d+[.)]|```|~~~)")
-"""Beginnings of lines that no underline makes a title: blank, code, list, quotation, heading, element, table."""
 _FENCE: Final = re.compile(
-    r"(?P<before>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<marks>`{3,}(?=[^`]*\Z)|~{3,})"
+    r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(?P<marks>`{3,}(?=[^`]*\Z)|~{3,})(?P<after>.*)"
 )
-"""A line that opens code, also as the first of a list's item; `before` is as wide as the code is indented."""
-_COMMENT: Final = re.compile(r" {0,3}<!--(?!.*-->)")
+"""A line that opens code, also as the first of a list's item, or closes it where nothing is after the marks."""
 
 
 class _Line(NamedTuple):
@@ -75,7 +67,7 @@ def messages(file: Input) -> Iterator[RawMessage]:
 
 FORMAT: Final = Format(
     name="document",
-    title=f"or a document ({', '.join(sorted(_SUFFIXES))}, {TEXT})",
+    title=f"or a document ({', '.join(sorted(_SUFFIXES))})",
     messages=messages,
     is_path=lambda path: path.suffix.lower() in _SUFFIXES,
     in_folders=r".*\.(?:md|markdown|txt)",
@@ -90,38 +82,25 @@ def document_text(file: Input) -> tuple[str, str]:
         NotFoundError: There is no such file.
         InputError: It cannot be read, or is not text.
     """
-    text, is_whole = _read_text(file)
-    fields = ""
+    text, fields = _read_text(file), ""
     if file.path.suffix.lower() in MARKDOWN_SUFFIXES and (front := _FRONT_MATTER.match(text)):
         file.counts.parts["front matter"] += 1
         fields, text = front["fields"], text[front.end() :]
-    text, fence_count = strip_injected(text)
-    if fence_count:
-        file.counts.parts["injected memory"] += fence_count
-    text, redacted = redact(text)
+    text, redacted = redact(without_injected(text, file.counts))
     file.counts.redacted.update(redacted)
-    if not is_whole:  # a secret at the cut was seen by half
-        text = text[: border_before(text, len(text) - MARGIN)]
     return fields, text
 
 
-def _read_text(file: Input) -> tuple[str, bool]:
-    """The text of a file, or its beginning, and whether it is all of it."""
-    with open_bytes(file.path, file.bounds) as (opened, size):
-        raw = opened.read(min(size, file.bounds.document_bytes))
+def _read_text(file: Input) -> str:
+    with open_bytes(file.path, file.bounds, "document_bytes") as (opened, size):
+        raw = opened.read(size)
     text = raw.decode("utf-8-sig", "replace")
     odd_count = sum(1 for _ in _CONTROL.finditer(text))
     if b"\x00" in raw or odd_count * 20 > len(text):
         raise InputError(
             f"{shown_path(file.path)} is not text: name a Markdown or text file, saved as UTF-8."
         )
-    if size > len(raw):
-        file.counts.parts[CUT_DOCUMENT] += 1
-        allowed = f"a document may have {file.bounds.document_bytes:,}"
-        excess = f"has {size:,} bytes, and what comes after about {len(raw):,} is left out: {allowed}"
-        file.counts.exceed(CUT_DOCUMENT, excess)
-    text = clean_text(text).replace("\r\n", "\n").replace("\r", "\n")
-    return text, size <= len(raw)
+    return clean_text(text).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def sections_of(text: str, *, is_markdown: bool) -> Iterator[str]:
@@ -137,47 +116,24 @@ def sections_of(text: str, *, is_markdown: bool) -> Iterator[str]:
     yield from _gather(" > ".join(upper.title for upper in path), _paragraphs(below))
 
 
-def _scanned(lines: list[str]) -> Iterator[_Line]:
-    """The lines with what they are; a title and its underline are one line."""
-    place, is_after_blank = 0, True
-    while place < len(lines):
-        line = lines[place]
-        end = _end_of_block(lines, place)
-        under = _UNDERLINE.fullmatch(lines[place + 1]) if place + 1 < len(lines) else None
-        heading = _HEADING.fullmatch(line)
-        if end > place:
-            yield from (_Line(text, is_code=not _COMMENT.match(line)) for text in lines[place:end])
+def _scanned(lines: Iterable[str]) -> Iterator[_Line]:
+    """The lines with what they are; code that nothing closes goes on to the end."""
+    opened = ""
+    for line in lines:
+        fence, heading = _FENCE.fullmatch(line), _HEADING.fullmatch(line)
+        if opened:
+            is_closing = (
+                fence is not None and fence["marks"].startswith(opened) and not fence["after"].strip()
+            )
+            yield _Line(line, is_code=True)
+            opened = "" if is_closing else opened
+        elif fence:
+            yield _Line(line, is_code=True)
+            opened = fence["marks"]
         elif heading and heading["title"]:
             yield _Line(line, level=len(heading["marks"]), title=heading["title"])
-        elif under and is_after_blank and not _NO_TITLE.match(line):
-            yield _Line(line, level=1 if under["marks"][0] == "=" else 2, title=line.strip())
-            end = place + 2
         else:
             yield _Line(line)
-        is_after_blank = not line.strip() or end > place or bool(heading)
-        place = max(end, place + 1)
-
-
-def _end_of_block(lines: list[str], place: int) -> int:
-    """The line behind the code or the comment that begins here; `place` where none does.
-
-    Code that nothing closes goes on to the end, or within a list to the next line that is indented less.
-    """
-    if _COMMENT.match(lines[place]):
-        ends = (number for number in range(place, len(lines)) if "-->" in lines[number])
-        return next(ends, len(lines) - 1) + 1
-    fence = _FENCE.match(lines[place])
-    if fence is None:
-        return place
-    closing = re.compile(rf"[ \t>]*{re.escape(fence['marks'][0])}{{{len(fence['marks'])},}}[ \t]*")
-    indent = len(fence["before"].expandtabs(4))
-    for number in range(place + 1, len(lines)):
-        line = lines[number]
-        if closing.fullmatch(line):
-            return number + 1
-        if line.strip() and len(line) - len(line.lstrip()) < indent > 3:  # noqa: PLR2004 - up to 3 the text's own
-            return number
-    return len(lines)
 
 
 def _paragraphs(lines: list[_Line]) -> Iterator[str]:

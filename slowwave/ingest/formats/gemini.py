@@ -53,7 +53,7 @@ _ASKING: Final = "ask_user"
 
 
 class _Log:
-    """What counts in a log: it is read for that once more, since what is taken back comes before its taking back."""
+    """The messages of a log that count: a first reading finds them, since a message is taken back after it."""
 
     def __init__(self, file: Input) -> None:
         self.session_id: str | None = None
@@ -168,7 +168,7 @@ def _texts(message: Fields, role: Role, skipped: Counter[str]) -> list[str]:
 
 
 def _typed(text: str, skipped: Counter[str]) -> tuple[str, bool]:
-    """What a person typed of a part of a prompt, and whether files follow that `@` put into it."""
+    """The typed text of a part of a prompt, and whether files follow that `@` put into it."""
     if hooks := _OF_HOOKS.match(text):
         skipped["injected context"] += 1
         text = text[hooks.end() :]

@@ -12,28 +12,14 @@ from datetime import datetime
 from typing import Final
 
 from slowwave.ingest.counts import CUT_MESSAGE, Counts
-from slowwave.ingest.fences import strip_injected
-from slowwave.ingest.fields import Fields, parse_time, text_of
+from slowwave.ingest.fields import Fields, list_of, parse_time, text_of
 from slowwave.ingest.files import Input
 from slowwave.ingest.formats.archive import objects_in_export, start_of
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.lines import json_records
-from slowwave.ingest.turns import bounded_text
+from slowwave.ingest.turns import bounded_text, without_injected
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.requests import LONGEST_NAME, LONGEST_TEXT
-
-_TYPES: Final = {
-    "user": "person",
-    "people": "person",
-    "company": "organization",
-    "team": "organization",
-    "location": "place",
-    "city": "place",
-    "technology": "tool",
-    "library": "tool",
-    "idea": "concept",
-}
-"""Types of entities as others call them, by ours."""
 
 _OURS: Final = frozenset({"person", "project", "organization", "place", "concept", "tool"})
 
@@ -82,13 +68,10 @@ def read_noted(file: Input, form: str) -> Iterator[Noted]:
         NotFoundError: There is no such file.
         InputError: It cannot be read.
     """
-    types: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for fields in _records(file):
-        found = _of_mem0(fields, file.counts) if form == MEM0.name else _of_graph(fields, types, file.counts)
-        relation = None if found else _relation(fields, types, file.counts)
-        if relation is not None:
-            found = [relation]
-        if found:
+        own = _of_mem0(fields, file.counts) if form == MEM0.name else _of_graph(fields, kinds, file.counts)
+        if found := own or _relation(fields, kinds, file.counts):
             file.counts.taken_count += 1
             yield from found
         else:
@@ -105,33 +88,27 @@ def _records(file: Input) -> Iterator[Fields]:
         yield record.fields
 
 
-def _of_graph(fields: Fields, types: dict[str, str], counts: Counts) -> list[Noted]:
-    """The observations of an entity, each as a sentence that names it."""
-    name, observations = _name(fields.get("name"), counts), fields.get("observations")
-    if name is None or not isinstance(observations, list):
+def _of_graph(fields: Fields, kinds: dict[str, str], counts: Counts) -> list[Noted]:
+    """The observations of an entity, each as a sentence that names it; `kinds` notes what the entity is."""
+    name = _name(fields.get("name"), counts)
+    if name is None or not isinstance(fields.get("observations"), list):
         return []
-    said = text_of(fields, "entityType") or ""
-    kind = _TYPES.get(said.lower(), said.lower())
-    types[name] = kind if kind in _OURS else ""
-    found = []
-    for observation in observations:
-        text = _text(observation, counts)
-        if text:
-            is_named = name.casefold() in text.casefold()
-            found.append(Noted(text if is_named else f"{name}: {text}", name, (_typed(name, types),)))
-    return found
+    kind = (text_of(fields, "entityType") or "").lower()
+    kinds[name] = f"{name} ({kind})" if kind in _OURS else name
+    texts = [text for observation in list_of(fields["observations"]) if (text := _text(observation, counts))]
+    named = [text if name.casefold() in text.casefold() else f"{name}: {text}" for text in texts]
+    return [Noted(text, name, (kinds[name],)) for text in named]
 
 
-def _relation(fields: Fields, types: Mapping[str, str], counts: Counts) -> Noted | None:
+def _relation(fields: Fields, kinds: Mapping[str, str], counts: Counts) -> list[Noted]:
     """A relation as a sentence of its two ends and what is between them."""
     one = _name(fields.get("from", fields.get("source")), counts)
     other = _name(fields.get("to", fields.get("target", fields.get("destination"))), counts)
     how = _name(fields.get("relationType", fields.get("relationship", fields.get("relation"))), counts)
     if one is None or other is None or how is None:
-        return None
-    return Noted(
-        f"{one} {how} {other}", one, tuple(dict.fromkeys((_typed(one, types), _typed(other, types))))
-    )
+        return []
+    entities = dict.fromkeys((kinds.get(one, one), kinds.get(other, other)))
+    return [Noted(f"{one} {how} {other}", one, tuple(entities))]
 
 
 def _of_mem0(fields: Fields, counts: Counts) -> list[Noted]:
@@ -152,10 +129,8 @@ def _text(value: object, counts: Counts) -> str:
     """A text without secrets and without memory of our own, cut at what may be remembered at once."""
     if not isinstance(value, str):
         return ""
-    bare, fence_count = strip_injected(clean_text(value))
-    if fence_count:
-        counts.parts["injected memory"] += fence_count
-    text, found, left_out = bounded_text(bare.strip(), LONGEST_TEXT)
+    bare = without_injected(clean_text(value), counts).strip()
+    text, found, left_out = bounded_text(bare, LONGEST_TEXT)
     counts.redacted.update(found)
     if left_out:
         counts.parts[CUT_MESSAGE] += 1
@@ -169,8 +144,3 @@ def _name(value: object, counts: Counts) -> str | None:
         counts.parts["name too long"] += 1
         return None
     return text or None
-
-
-def _typed(name: str, types: Mapping[str, str]) -> str:
-    kind = types.get(name)
-    return f"{name} ({kind})" if kind else name

@@ -19,9 +19,6 @@ _JOINT: Final = r"[ _.-]?"
 _NAME_AFTER = re.compile(r"[\w-]{0,60}")
 _NAME_BEFORE = re.compile(r"[\w.-]{0,60}\Z")
 _WORD_BEFORE = re.compile(r"([^\W\d_]{2,20})[ _.-]{0,2}\Z")
-_MEMBER = re.compile(r"(?:\.[A-Za-z]\w{0,30})?")
-_STRONGER = re.compile(r"(?i)(?P<key>secret|api_?key)|passw|pwd|passphrase")
-"""A word further on in a name that says more: `JWT_SECRET`."""
 _SPELLED = re.compile(r"[ _.-]")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_A-Za-z]+")
 
@@ -99,17 +96,15 @@ def _label(text: str, match: re.Match[str]) -> Label | None:
     start, end = match.span()
     word = _canonical(match[0])
     is_inside, is_spaceless = word in _INSIDE, bool(_SPACELESS.match(match[0]))
-    before, after, member = ("", "", "") if is_spaceless else _around(text, start, end)
+    before, after = ("", "") if is_spaceless else _around(text, start, end)
     rest = after.removeprefix("s")
     is_longer = rest[:1].islower() or (rest[:1].isupper() and text[start:end].isupper() and not is_inside)
     if is_longer or (not is_inside and _is_in_word(text, start)):
         return None
-    words = {found.lower() for found in _WORDS.findall(rest + member)}
+    words = {found.lower() for found in _WORDS.findall(rest)}
     if not _AFTER.isdisjoint(words) or looks.is_scattered(name := before + text[start:end] + after):
         return None
     kind = _KIND_OF.get(word, "password")
-    if stronger := _STRONGER.search(after):
-        kind = "key" if stronger["key"] else "password"
     if kind in ("token", "key", "pin") and (former := _WORD_BEFORE.search(text, max(0, start - 24), start)):
         last = _WORDS.findall(former[1])
         if last and last[-1].lower() in _BEFORE:
@@ -117,11 +112,10 @@ def _label(text: str, match: re.Match[str]) -> Label | None:
     return Label(kind, word, start - len(before), end + len(after), name != text[start:end])
 
 
-def _around(text: str, start: int, end: int) -> tuple[str, str, str]:
-    """The parts of a name before and after a word in it, and the name of a member of it: `password.encoder`."""
+def _around(text: str, start: int, end: int) -> tuple[str, str]:
+    """The parts of a name before and after a word in it."""
     before = next(_NAME_BEFORE.finditer(text, max(0, start - 60), start))[0]
-    after = next(_NAME_AFTER.finditer(text, end))[0]
-    return before, after, next(_MEMBER.finditer(text, end + len(after)))[0]
+    return before, next(_NAME_AFTER.finditer(text, end))[0]
 
 
 @lru_cache(512)

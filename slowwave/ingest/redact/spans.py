@@ -1,6 +1,5 @@
 """Finding secrets: all rules over a text, and one list of places."""
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,12 +7,11 @@ from typing import Final, NamedTuple
 
 from slowwave.ingest.redact import blocks, checks, grids, values
 from slowwave.ingest.redact.labels import find_labels
-from slowwave.ingest.redact.table import STANDARD, Row, Rules
-from slowwave.ingest.redact.views import SIGN, as_read, replaced, runs
+from slowwave.ingest.redact.table import STANDARD, Rules
+from slowwave.ingest.redact.views import View, as_read, replaced
 
 _HEARD: Final = 400
 """Characters of the message before that are heard with a text: a question and its sentence."""
-_RUN: Final = re.compile(r"[\w.~+/=:$*%@!-]{16,}")
 _WAYS: Final = (
     ("given", values.given),
     ("said", values.said),
@@ -44,11 +42,7 @@ def find(text: str, rules: Rules = STANDARD) -> list[Span]:
     spans = _round(text, rules)
     while spans:
         covered = replaced(text, ((span.start, span.end, f"[redacted:{span.kind}]") for span in spans))
-        more = [
-            span._replace(start=start, end=end)
-            for span in _round(covered.text, rules)
-            for start, end in [covered.span(*span[:2])]
-        ]
+        more = [_moved(span, covered) for span in _round(covered.text, rules)]
         if not more:
             break
         spans = _merged([*spans, *more])
@@ -85,12 +79,14 @@ def _round(text: str, rules: Rules) -> list[Span]:
     view = as_read(text)
     read = view.text if view else text
     found = [span for span in _found(read, _lowered(read), rules) if not _is_kept(read, span, rules)]
-    whole = (part for span in _merged(found) for part in _around_marks(read, span))
-    return [
-        span._replace(start=start, end=end)
-        for span in whole
-        for start, end in [view.span(*span[:2]) if view else span[:2]]
-    ]
+    spans = _merged(found)
+    return [_moved(span, view) for span in spans] if view else spans
+
+
+def _moved(span: Span, view: View) -> Span:
+    """The span in the text that was read as this view."""
+    start, end = view.span(span.start, span.end)
+    return span._replace(start=start, end=end)
 
 
 def _lowered(text: str) -> str:
@@ -115,16 +111,10 @@ def _found(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
 
 
 def _by_table(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
-    for row in rules.by_hint:
-        if any(hint in lowered for hint in row.hints):
-            yield from (Span(*place, row.kind, _name(row)) for place in row.find(text))
-    long = runs(text, _RUN)
-    for row in rules.by_run if long.text.strip() else ():
-        yield from (Span(*long.span(*place), row.kind, _name(row)) for place in row.find(long.text))
-
-
-def _name(row: Row) -> str:
-    return "own" if row.own else "place" if row.is_place else "form"
+    for row in rules.rows:
+        name = "own" if row.own else "place" if row.is_place else "form"
+        if not row.hints or any(hint in lowered for hint in row.hints):
+            yield from (Span(*place, row.kind, name) for place in row.find(text))
 
 
 def _by_labels(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
@@ -141,15 +131,6 @@ def _by_labels(text: str, lowered: str, rules: Rules) -> Iterator[Span]:
 
 def _is_kept(text: str, span: Span, rules: Rules) -> bool:
     return any(pattern.fullmatch(text, span.start, span.end) for pattern in rules.keep)
-
-
-def _around_marks(text: str, span: Span) -> Iterator[Span]:
-    """The parts of a span outside of marks that are more than signs."""
-    start = span.start
-    for part in text[span.start : span.end].split(SIGN):
-        if any(map(str.isalnum, part)):
-            yield span._replace(start=start, end=start + len(part))
-        start += len(part) + 1
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:

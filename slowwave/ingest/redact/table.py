@@ -63,7 +63,7 @@ class Row:
     def hints(self) -> tuple[str, ...]:
         """The best hints; none where no fixed text of the row is long enough."""
         if self.own:
-            return ("",)
+            return ()
         best = max(_fixed(self.template), key=lambda texts: min(map(len, texts)), default=())
         is_enough = bool(best) and min(map(len, best)) >= _SHORTEST_HINT[self.is_place]
         return tuple(text.lower() for text in best) if is_enough else ()
@@ -148,16 +148,6 @@ class Rules:
     labels: tuple[str, ...] = ()
     keep: tuple[re.Pattern[str], ...] = ()
     own: str = ""
-
-    @cached_property
-    def by_hint(self) -> tuple[Row, ...]:
-        """Rows that are tried where a hint stands."""
-        return tuple(row for row in self.rows if row.hints)
-
-    @cached_property
-    def by_run(self) -> tuple[Row, ...]:
-        """Rows without a hint, which are tried on words of 16 characters and more."""
-        return tuple(row for row in self.rows if not row.hints)
 
 
 STANDARD: Final = Rules()

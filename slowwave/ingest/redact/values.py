@@ -37,9 +37,7 @@ _SENTENCE = re.compile(
     re.IGNORECASE,
 )
 _FILLED = re.compile(r"[\"'`)};,]{0,3}[ \t]*(?:$|\\?[nr\"']|#|//|--|,|;|&|<)", re.MULTILINE)
-_FILLED_IN = re.compile(r"\$\{|\$\(|\$[A-Z_]+\Z|\{\{|<|%\(\w|(?:os|process|self|config|settings)\.")
-_AFTER_TIGHT: Final = frozenset(("", " ", "\t", "\n", ";", '"', "'"))
-"""What follows a value of `NAME=word`, and no argument of a call."""
+"""What may follow the value of a line of settings."""
 _NEXT_FIELD = re.compile(r"[;&][\w -]{1,40}=|;\Z")
 _NUMBER = re.compile(r"\d{3}-\d{2}-\d{4}|\d(?:[ -]?\d){2,9}#?(?![\w.,]\d|\w)")
 _TOTP = re.compile(r"[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{4}){3,15}(?![A-Za-z0-9])")
@@ -114,26 +112,22 @@ def _is_given(text: str, label: Label, place: Place, *, is_quoted: bool) -> bool
         return fits(value, label) and " " not in value
     if looks.is_placeholder(value):
         return False
+    if is_quoted:
+        return not (" " in value and _SENTENCE.search(value))
     is_tight = text[label.end : label.end + 1] == "="
-    is_env = is_tight and label.is_name and text[label.start : label.end].isupper()
-    if is_quoted or (is_env and value.replace("_", "").isalnum() and not value.isupper()):
-        return not _FILLED_IN.match(value) and not (" " in value and _SENTENCE.search(value))
-    if looks.is_reference(value):
-        return False
-    return not value.isalpha() or _is_alone(text, label, place, is_env=is_env)
-
-
-def _is_alone(text: str, label: Label, place: Place, *, is_env: bool) -> bool:
-    """Return whether a plain word is the value of a line of settings, and no word of a sentence."""
-    is_tight = text[label.end : label.end + 1] == "="
-    if is_tight and text[place[1] : place[1] + 1] in _AFTER_TIGHT:
+    is_variable = is_tight and label.is_name and text[label.start : label.end].isupper()
+    if is_variable and value.replace("_", "").isalnum() and not value.isupper():
         return True
-    if label.kind == "key" and not is_tight:
-        return False
+    return not looks.is_reference(value) and (
+        not value.isalpha() or is_tight or _is_alone(text, label, place)
+    )
+
+
+def _is_alone(text: str, label: Label, place: Place) -> bool:
+    """Return whether a plain word is all that a line assigns, and no word of a sentence."""
     begin = text.rfind("\n", max(0, label.start - 20), label.start) + 1
     is_first = not text[begin : label.start].strip(" \t-*<>\"'")
-    is_marked = label.is_name and text[label.start - 1 : label.start] in (">", '"', "'")
-    return (is_first or is_env or is_marked) and bool(_FILLED.match(text, place[1]))
+    return is_first and label.kind != "key" and bool(_FILLED.match(text, place[1]))
 
 
 def _formed(text: str, label: Label, start: int) -> Iterator[Place]:

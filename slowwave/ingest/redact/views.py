@@ -71,15 +71,6 @@ def replaced(text: str, edits: Iterable[tuple[int, int, str]]) -> View:
     return View("".join([*pieces, text[done:]]), starts, spans)
 
 
-def runs(text: str, pattern: re.Pattern[str]) -> View:
-    """The matches of a pattern alone, a line break after each."""
-    edits, done = [], 0
-    for match in pattern.finditer(text):
-        edits.append((done, match.start(), "\n"))
-        done = match.end()
-    return replaced(text, [*edits, (done, len(text), "\n")])
-
-
 def _edits(text: str) -> Iterator[tuple[int, int, str]]:
     if "\\" in text:
         start = 0
