@@ -48,7 +48,7 @@ class Model:
     A plain class and no dataclass: Prefect looks into the fields of a dataclass that is handed to a task.
     """
 
-    def __init__(self, run: Stage, llm: LLM, *, ask: Ask = ask_batch) -> None:
+    def __init__(self, run: Stage, llm: LLM, *, ask: Ask) -> None:
         self.llm = llm
         self._run = run
         self._ask = ask

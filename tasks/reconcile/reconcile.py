@@ -90,7 +90,7 @@ class Queue(Frame):
 
 
 class Answers(NamedTuple):
-    """Judgements, the pages that they were given on, and the outcomes of the other pages."""
+    """Judgements, the pages that they were given on, and the outcomes of the pages without a usable answer."""
 
     said: DataFrame[Said]
     pages: DataFrame[Page]
