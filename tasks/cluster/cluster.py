@@ -147,7 +147,7 @@ def plan_split(reader: Readable, topic: str, parts: DataFrame[Filed]) -> Plan:
     largest = new.sort("len", "topic_id", descending=[True, False])["topic_id"].head(1).to_list()
     [stays] = largest if largest and topic not in parts["topic_id"] else [topic]
     leaving = parts.filter(pl.col("topic_id") != stays).sort("cell_id")
-    staying = parts.filter(pl.col("topic_id") == stays).drop_nulls(["name", "model"]).head(1)
+    staying = parts.filter(pl.col("topic_id") == stays).drop_nulls("name").head(1)
     opened = leaving.drop_nulls("name").unique("topic_id").sort("topic_id")
     cells = reader.store.by_key("cells", leaving["cell_id"], ["cell_id", "is_summarized"])
     summarized = leaving.join(cells.filter("is_summarized"), on="cell_id").sort("cell_id")
