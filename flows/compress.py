@@ -7,7 +7,7 @@ from tasks.commit import commit
 from tasks.compress.compress import ask_episodes, plan_episodes
 from tasks.compress.extract import extract_episodes
 from tasks.compress.pages import find_cells, find_turns
-from tasks.compress.sessions import find_due_sessions, find_sessions, plan_orphans, plan_waiting, split_due
+from tasks.compress.sessions import find_due_sessions, find_sessions, plan_orphans, split_due
 from tasks.compress.short_forms import find_unlabelled_cells, plan_short_forms
 from tasks.embed import embed_missing
 from tasks.step import open_stage, run_name
@@ -28,7 +28,7 @@ def compress(home: str = "", dry_run: bool = False) -> StageReport:
         sessions = find_sessions(run.reader)
         commit(run, plan_orphans(run.reader, sessions))
         due = find_due_sessions(run.reader, sessions, has_model=run.model is not None)
-        commit(run, plan_waiting(due))
+        run.report.rows_in = due.height
         for batch in split_due(due):
             turns, cells = find_turns(run.reader, batch), find_cells(run.reader, batch)
             if run.model is None:

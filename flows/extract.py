@@ -15,7 +15,6 @@ from tasks.extract.extract import (
     find_rounds,
     plan_memories,
     plan_raw,
-    plan_waiting,
     plan_without_news,
     worth_reading,
 )
@@ -33,11 +32,12 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
-        dry_run: Ask the model, but only show what would be stored. The real run asks again about what depends on it.
+        dry_run: Ask the model, but only show what would be stored. Pages are asked without what those before them gave,
+            since nothing is stored, and the real run asks again about these.
     """
     with open_stage("extract", home=home, dry_run=dry_run) as run:
         chunks = find_chunks(run.reader, has_model=run.model is not None)
-        commit(run, plan_waiting(run.reader, chunks, dry_run=dry_run))
+        run.report.rows_in = chunks.height
         if chunks.is_empty():
             run.skip("no chunk is waiting")
         elif run.model is None:

@@ -5,7 +5,6 @@ from prefect import flow
 from slowwave.schemas.report import StageReport
 from tasks.commit import commit
 from tasks.reconcile.reconcile import (
-    account_of_waiting,
     ask_judgements,
     find_cells,
     find_neighbours,
@@ -19,7 +18,6 @@ from tasks.reconcile.reconcile import (
     plan_stated_values,
     propose_changed,
     propose_near,
-    with_asked,
 )
 from tasks.step import open_stage, run_name
 
@@ -33,7 +31,7 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
-        dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
+        dry_run: Ask the model once, but only show what would change. Answers are kept for the real run.
     """
     with open_stage("reconcile", home=home, dry_run=dry_run) as run:
         commit(run, plan_repetitions(run.reader))
@@ -41,20 +39,20 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
         index_texts(run)
         cells = find_cells(run.reader)
         near = propose_near(run.reader, cells, find_neighbours(run.reader, cells))
-        noted = plan_pairs(run.reader, cells, near, propose_changed(run.reader, cells))
+        noted = plan_pairs(
+            run.reader, cells, near, propose_changed(run.reader, cells), has_model=run.model is not None
+        )
         commit(run, noted)
         commit(run, plan_moved(run.reader))
-        asked = None
-        while run.model is not None:
-            queue = find_queue(run.reader, noted, asked)
-            if queue.is_empty():
-                break
+        queue = find_queue(run.reader, noted if dry_run else None)
+        while run.model is not None and not queue.is_empty():
             pages, shown = find_round(run.reader, queue)
             answers = ask_judgements(run.model, pages, shown)
             commit(run, plan_judged(run.reader, queue, pages, answers))
             commit(run, plan_moved(run.reader))
-            asked = with_asked(asked, queue, pages, answers)
-        commit(run, account_of_waiting(run.reader, has_model=run.model is not None))
+            if dry_run or run.model.is_away:
+                break  # the others wait for the next run
+            queue = find_queue(run.reader)
         if not run.report.change_count and not run.report.ledger.total.call_count:
             run.skip("no memory is waiting")
     return run.report

@@ -48,15 +48,15 @@ class Model:
     A plain class and no dataclass: Prefect looks into the fields of a dataclass that is handed to a task.
     """
 
-    def __init__(self, run: Stage, llm: LLM, *, ask: Ask = ask_batch) -> None:
+    def __init__(self, run: Stage, llm: LLM, *, ask: Ask) -> None:
         self.llm = llm
         self._run = run
         self._ask = ask
 
     @property
     def is_away(self) -> bool:
-        """Return whether the server stopped answering in this run: the rest is not asked."""
-        return self.llm.is_down
+        """Return whether the rest is not asked: the server stopped answering in this run, or its budget is spent."""
+        return self.llm.is_down or SPENT in self._run.report.rejected
 
     def ask(self, kind: type[A], requests: Mapping[K, Request], *, work: str) -> dict[K, Answered[A]]:
         """The usable answers of a batch, by what was asked about; what failed is counted in the report.

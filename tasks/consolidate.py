@@ -138,10 +138,8 @@ def extract_summaries(
         age_rate=reader.settings.search.age_rate,
     )
     every = cells.group_by("topic_id").agg(cell_ids=pl.col("cell_id").sort())
-    named = (
-        written.drop("cell_ids")
-        .join(every, on="topic_id", how="inner", maintain_order="left")
-        .join(topics.select("topic_id", "name"), on="topic_id", how="inner", maintain_order="left")
+    named = written.join(every, on="topic_id", how="inner", maintain_order="left").join(
+        topics.select("topic_id", "name"), on="topic_id", how="inner", maintain_order="left"
     )
     return Summaries.of(named.with_columns(author_columns(EXTRACTIVE)))
 

@@ -77,7 +77,7 @@ def extractive_summaries(
     (1 + centrality) * salience * exp(-age_rate * age_days).
 
     Returns `topic_id`, `summary` (at most `max_words` words), `compressed` (its best sentence of at most 15
-    words, null for none), `cell_ids` (all live cells of the topic), sorted by topic.
+    words, null for none), sorted by topic.
     """
     cut = _sentences(cells, most=min(LONGEST_SENTENCE, max_words))
     central = with_centrality(cut, group="topic_id", text="cell_id", content="sentence")
@@ -93,12 +93,10 @@ def extractive_summaries(
         .with_columns(total=pl.col("word_count").cum_sum().over("topic_id"))
         .filter(pl.col("total") <= max_words)
     )
-    told = chosen.group_by("topic_id", maintain_order=True).agg(
+    return chosen.group_by("topic_id", maintain_order=True).agg(
         summary=pl.col("sentence").sort_by("event_time", "cell_id", "position").str.join(" "),
         compressed=pl.col("sentence").filter(pl.col("word_count") <= COMPRESSED_WORDS).first(),
     )
-    live = cells.group_by("topic_id").agg(cell_ids=pl.col("cell_id").sort())
-    return told.join(live, on="topic_id", how="inner").sort("topic_id")
 
 
 def _sentences(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:

@@ -6,10 +6,10 @@ report is only returned. That is how interactive commands, benchmarks and tests 
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import ParamSpec, TypeVar
 
 import polars as pl
@@ -23,8 +23,6 @@ from slowwave.errors import TransientError
 from slowwave.home.stage import Stage
 from slowwave.home.workspace import open_workspace
 from slowwave.models.embed.protocol import Embedder
-from slowwave.models.gateway import LLM
-from slowwave.models.requests import Outcome, Request
 from slowwave.schemas.report import NightReport, StageReport, headline, night_headline
 from slowwave.settings.tree import Settings
 from slowwave.store import StoreReader
@@ -99,11 +97,7 @@ class StageRun(Stage):
     def model(self) -> Model | None:
         """The language model as `ask_*` steps ask it; None where there is none."""
         llm = self.workspace.llm
-        return Model(self, llm, ask=self._ask) if llm is not None else None
-
-    @staticmethod
-    def _ask(llm: LLM, requests: Sequence[Request], work: str, count: int) -> list[Outcome]:
-        return call(ask_model, llm, requests, work, count)
+        return Model(self, llm, ask=partial(call, ask_model)) if llm is not None else None
 
 
 def call(work: "Task[P, R] | Flow[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:

@@ -27,7 +27,6 @@ from slowwave.models.requests import Prompt
 
 FOLDER: Final = "prompts"
 
-_FILE_NAME = re.compile(r"(?P<name>[a-z_]+)\.v(?P<version>[1-9]\d*)\.md")
 _FILE_PARTS = re.compile(
     r"inputs: (?P<inputs>[a-z_, ]+)\n# system\n(?P<system>.+)\n# user\n(?P<user>.+)", re.DOTALL
 )
@@ -47,13 +46,13 @@ def read_prompt_file(file_name: str, text: str) -> PromptFile:
     """The parts of a prompt file.
 
     Raises:
-        ContractError: name or text do not have the form that this module's docstring shows.
+        ContractError: the text does not have the form that this module's docstring shows.
     """
     parts = _FILE_PARTS.fullmatch(text.replace("\r\n", "\n"))
-    if parts is None or _FILE_NAME.fullmatch(file_name) is None:
+    if parts is None:
         raise ContractError(
-            f"{FOLDER}/{file_name} is not a prompt file: it needs a name like gate_chunk.v1.md,"
-            " a line 'inputs: ...', a line '# system' and a line '# user'"
+            f"{FOLDER}/{file_name} is not a prompt file: it needs a line 'inputs: ...', a line '# system' and a line "
+            "'# user'"
         )
     inputs = frozenset(name.strip() for name in parts["inputs"].split(","))
     return PromptFile(file_name.removesuffix(".md"), inputs, parts["system"].strip(), parts["user"].strip())
@@ -61,21 +60,10 @@ def read_prompt_file(file_name: str, text: str) -> PromptFile:
 
 @lru_cache(maxsize=1)
 def prompt_files() -> dict[str, PromptFile]:
-    """The prompt files of the installed package, by name.
-
-    Raises:
-        ContractError: a prompt has two versions.
-    """
-    found: dict[str, PromptFile] = {}
-    for entry in files(FOLDER).iterdir():
-        if entry.name.endswith(".md"):
-            file = read_prompt_file(entry.name, entry.read_text(encoding="utf-8"))
-            first = found.setdefault(file.prompt_version.rpartition(".v")[0], file)
-            if first is not file:
-                raise ContractError(
-                    f"{FOLDER}/ holds {first.prompt_version} and {file.prompt_version}; delete the older one"
-                )
-    return dict(sorted(found.items()))
+    """The prompt files of the installed package, by name; there is one version of each."""
+    entries = sorted((entry for entry in files(FOLDER).iterdir() if entry.name.endswith(".md")), key=str)
+    read = [read_prompt_file(entry.name, entry.read_text(encoding="utf-8")) for entry in entries]
+    return {file.prompt_version.rpartition(".v")[0]: file for file in read}
 
 
 def render(prompt: str, /, **inputs: object) -> Prompt:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from slowwave.errors import ContractError, SlowwaveError
+from slowwave.errors import SlowwaveError
 from slowwave.models.answers.fields import Answer
 from slowwave.settings.groups import LLMSettings
 
@@ -44,10 +44,6 @@ class Outcome:
     output_tokens: int = 0
     cost: float | None = 0.0
     is_cached: bool = False
-
-    def __post_init__(self) -> None:
-        if (self.answer is None) == (self.error is None):
-            raise ContractError("an outcome holds either an answer or an error")
 
 
 def models_of(settings: LLMSettings) -> list[str]:

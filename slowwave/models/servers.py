@@ -4,7 +4,6 @@ One map for chat and embeddings. Errors made here carry types, names and numbers
 answer or a server.
 """
 
-import json
 import logging
 import re
 import threading
@@ -121,14 +120,11 @@ def failure_of(error: Exception, settings: Settings, model: str) -> ServerError:
         failure.status = status
         return failure
     kind = type(error).__name__
-    if isinstance(error, json.JSONDecodeError):
-        what = "sent half an answer"
-    elif isinstance(error, AttributeError | TypeError) or kind == "APIResponseValidationError":
+    if isinstance(error, AttributeError | TypeError) or kind == "APIResponseValidationError":
         return no_server(settings)
-    elif "Timeout" in kind:
+    what = "cannot be reached or hung up"
+    if "Timeout" in kind:
         what = f"did not answer within {_group(settings)}.timeout_seconds"
-    else:
-        what = "cannot be reached or hung up"
     advice = f"Start it, or look at {_group(settings)}.base_url; later runs try again."
     return ServerError(TransientError(f"{_who(settings)} {what}. {advice}"))
 

@@ -103,13 +103,12 @@ def plan_filed(cells: DataFrame[NewCells], filed: DataFrame[Filed], *, otherwise
 @step
 def plan_merges(reader: Readable, topics: DataFrame[KnownTopics]) -> Plan:
     """Topics of one name become the largest of them, as long as one summary can still describe it."""
-    most = TOPIC_MEMORIES
     key = [*OWNER, "key"]
     named = living(topics).with_columns(key=plain_value(pl.col("name"))).filter(pl.col("key") != UNTITLED)
     ordered = named.sort("cell_count", "topic_id", descending=[True, False]).with_columns(
         into=pl.col("topic_id").first().over(key), size=pl.col("cell_count").sum().over(key)
     )
-    gone = ordered.filter((pl.col("topic_id") != pl.col("into")) & (pl.col("size") <= most))
+    gone = ordered.filter((pl.col("topic_id") != pl.col("into")) & (pl.col("size") <= TOPIC_MEMORIES))
     merged = gone.select("topic_id", "name", merged_into="into").sort("topic_id")
     cells = reader.store.rows("cells", ["cell_id", "topic_id"], col("topic_id").isin([*merged["topic_id"]]))
     moved = cells.join(merged, on="topic_id").select("cell_id", topic_id="merged_into")
@@ -127,8 +126,7 @@ def plan_merges(reader: Readable, topics: DataFrame[KnownTopics]) -> Plan:
 @step
 def find_oversize(reader: Readable, topics: DataFrame[KnownTopics]) -> list[str]:
     """Topics with more memories than one summary can describe."""
-    most = TOPIC_MEMORIES
-    return living(topics).filter(pl.col("cell_count") > most)["topic_id"].to_list()
+    return living(topics).filter(pl.col("cell_count") > TOPIC_MEMORIES)["topic_id"].to_list()
 
 
 @step
@@ -149,7 +147,7 @@ def plan_split(reader: Readable, topic: str, parts: DataFrame[Filed]) -> Plan:
     largest = new.sort("len", "topic_id", descending=[True, False])["topic_id"].head(1).to_list()
     [stays] = largest if largest and topic not in parts["topic_id"] else [topic]
     leaving = parts.filter(pl.col("topic_id") != stays).sort("cell_id")
-    staying = parts.filter(pl.col("topic_id") == stays).drop_nulls(["name", "model"]).head(1)
+    staying = parts.filter(pl.col("topic_id") == stays).drop_nulls("name").head(1)
     opened = leaving.drop_nulls("name").unique("topic_id").sort("topic_id")
     cells = reader.store.by_key("cells", leaving["cell_id"], ["cell_id", "is_summarized"])
     summarized = leaving.join(cells.filter("is_summarized"), on="cell_id").sort("cell_id")

@@ -17,7 +17,6 @@ from tasks.step import Readable, step
 
 SPAN = [*OWNER, "session_id", "event_time", "recorded_at"]
 SESSION = [*OWNER, "session_id"]
-UNREAD = "waits for its memories"
 
 MIN_TURNS = 4
 """Turns that make a conversation worth an episode: a question with its answer and one thing more."""
@@ -38,14 +37,13 @@ class Sessions(Frame, Owned):
 
 
 class DueSessions(Sessions):
-    """Conversations whose episode is missing, behind or in doubt, oldest first; `waits` says why one has to wait.
+    """Conversations whose episode is missing, behind or in doubt, oldest first.
 
     `told_count` are the turns of the last telling, `attempts` the failures since.
     """
 
     told_count: int = nullable()
     attempts: int = nullable()
-    waits: str = nullable()
 
 
 @step
@@ -68,7 +66,7 @@ def find_due_sessions(
 ) -> DataFrame[DueSessions]:
     """Conversations to tell, but for what a person deleted and what the gate refused as a whole.
 
-    One of which a part still waits for the extractor waits too.
+    One of which a part still waits for the extractor is left to a later night.
     """
     store = reader.store
     doubted = (col("cell_type") == lit(EPISODE)) & (col("needs_review") == lit(value=True))
@@ -90,33 +88,17 @@ def find_due_sessions(
     read = chunks.group_by(SESSION).agg(
         is_open=is_open.fill_null(value=False).any(), is_read=(pl.col("status") == "extracted").any()
     )
-    waits = pl.when("is_open").then(pl.lit(UNREAD)).otherwise("waits")
-    ready = due.join(read, on=SESSION, how="inner", maintain_order="left").filter(
-        pl.col("is_open") | pl.col("is_read")
+    ready = due.join(
+        read.filter("is_read", ~pl.col("is_open")), on=SESSION, how="semi", maintain_order="left"
     )
     dead = store.by_key("tombstones", due["cell_id"], ["cell_id"])
-    return DueSessions.of(
-        ready.join(dead, on="cell_id", how="anti", maintain_order="left").with_columns(waits=waits)
-    )
-
-
-@step
-def plan_waiting(due: DataFrame[DueSessions]) -> Plan:
-    """The account of the conversations that have to wait; it changes nothing."""
-    waiting = due.drop_nulls("waits").group_by("waits", maintain_order=True).agg("cell_id")
-    return Plan(
-        rows_in=due.filter(pl.col("waits").ne_missing(UNREAD)).height,
-        rejected=dict(waiting.rows()),
-    )
+    return DueSessions.of(ready.join(dead, on="cell_id", how="anti", maintain_order="left"))
 
 
 @step
 def split_due(due: DataFrame[DueSessions]) -> list[DataFrame[DueSessions]]:
-    """The conversations that need not wait, `TOLD_TOGETHER` at a time."""
-    ready = due.filter(pl.col("waits").is_null())
-    return [
-        DueSessions.of(ready.slice(start, TOLD_TOGETHER)) for start in range(0, ready.height, TOLD_TOGETHER)
-    ]
+    """The conversations, `TOLD_TOGETHER` at a time."""
+    return [DueSessions.of(batch) for batch in due.iter_slices(TOLD_TOGETHER)]
 
 
 def session_spans(turns: pl.DataFrame) -> pl.DataFrame:
@@ -146,7 +128,7 @@ def due_sessions(
     memory was recorded; `flagged` the ids of episodes that need review. Over means no turn for `quiet_hours`, by
     the clock of the turns, or by that of the journal where a turn claims to come from the future. With a model,
     what was told without one is told again; without one, what a model told stays. A conversation that failed
-    waits until `retry_at`, one in quarantine until it grows.
+    is not due until `retry_at`, one in quarantine until it grows.
     """
     quiet = pl.lit(now - timedelta(hours=quiet_hours))
     is_over = pl.min_horizontal("event_time", "last_recorded") <= quiet
@@ -166,13 +148,9 @@ def due_sessions(
         pl.col("cell_id").is_in(flagged.implode()),
     ).fill_null(value=False)
     is_due = is_behind | is_raw if has_model else pl.col("written_at").is_null() | (is_raw & is_behind)
-    waits = (
-        pl.when((pl.col("status") == "failed") & (pl.col("retry_at") > now))
-        .then(pl.lit("waits for its next try"))
-        .when((pl.col("status") == "quarantined") & ~has_grown)
-        .then(pl.lit("quarantined"))
-    )
-    due = known.filter(is_over, is_due, pl.col("turn_count") >= MIN_TURNS)
-    return due.with_columns(waits=waits if has_model else pl.lit(None, dtype=pl.String)).sort(
+    is_early = (pl.col("status") == "failed") & (pl.col("retry_at") > now)
+    is_held = is_early | ((pl.col("status") == "quarantined") & ~has_grown)
+    may_fail = ~is_held.fill_null(value=False) | pl.lit(not has_model)
+    return known.filter(is_over, is_due, may_fail, pl.col("turn_count") >= MIN_TURNS).sort(
         "event_time", "cell_id"
     )

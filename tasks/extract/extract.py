@@ -30,10 +30,6 @@ from tasks.step import Readable, step
 
 RAW = "chunks became raw memories; they go through the extractor once there is a language model"
 
-
-ASKED_APART = "nothing is stored, so each page is asked without what the pages before it gave"
-"""What a dry run cannot show."""
-
 PAGES_A_ROUND = 8
 """Pages of different owners that are asked about side by side; those of one owner wait for each other."""
 
@@ -63,19 +59,6 @@ def find_chunks(reader: Readable, *, has_model: bool) -> pl.DataFrame:
         raw = (col("status") == lit("extracted")) & (col("prompt_version") == lit(RAW_PROMPT))
         due = pl.concat([due, reader.store.rows("chunks", where=raw)])
     return due.sort("session_id", *POSITION)
-
-
-@step
-def plan_waiting(reader: Readable, due: pl.DataFrame, *, dry_run: bool) -> Plan:
-    """The account of the chunks that are not read tonight; it changes nothing."""
-    columns = ["chunk_id", "status"]
-    others = reader.store.rows("chunks", columns, col("status").isin(["failed", "quarantined"]))
-    later = others.join(due, on="chunk_id", how="anti")
-    is_last = pl.col("status") == "quarantined"
-    left_out = rejected("waits for its next try", later.filter(~is_last)["chunk_id"])
-    left_out |= rejected("quarantined", later.filter(is_last)["chunk_id"])
-    notes = [ASKED_APART] if dry_run and due.height > 1 else []
-    return Plan(rows_in=due.height, rejected=left_out, notes=notes)
 
 
 @step

@@ -103,7 +103,7 @@ def plan_links(reader: Readable, changed: DataFrame[ChangedCells], gone: DataFra
 @step
 def plan_renamed(reader: Readable) -> Plan:
     """The entities of names that became another one's since they were resolved."""
-    names = _names(reader, None, None)
+    names = _names(reader, ChangedCells.empty(), GoneCells.empty())
     return Plan(events=names, examples=_shown(names["entity.resolved"]))
 
 
@@ -116,20 +116,16 @@ def _present(reader: Readable) -> pl.DataFrame:
     return every.filter((pl.col("status") != "superseded") | pl.col("superseded_by").is_not_null())
 
 
-def _names(
-    reader: Readable, changed: DataFrame[ChangedCells] | None, gone: DataFrame[GoneCells] | None
-) -> EventRows:
+def _names(reader: Readable, changed: DataFrame[ChangedCells], gone: DataFrame[GoneCells]) -> EventRows:
     """Events for the families of new names, of names of gone memories, and of names that are another one's now."""
     store = reader.store
     same = same_names(store.rows("identities"))
     known = store.rows("mentions", [*OWNER, "name", "family"]).unique()
     now = as_called(known.select(*OWNER, "name", before="family"), same)
     moved = now.filter(pl.col("family") != pl.col("before"))
-    families = {*moved["family"], *moved["before"]}
-    lost = store.having("mentions", "cell_id", [] if gone is None else gone["cell_id"])
-    named = None if changed is None else mentions_of(_with_speakers(reader, changed), same)
-    for mentions in (lost, named):
-        families |= set() if mentions is None else {*mentions["family"]}
+    lost = store.having("mentions", "cell_id", gone["cell_id"])
+    named = mentions_of(_with_speakers(reader, changed), same)
+    families = {*moved["family"], *moved["before"], *lost["family"], *named["family"]}
     return resolved_names(store, families, named=named, gone=lost)
 
 

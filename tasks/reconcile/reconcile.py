@@ -59,6 +59,8 @@ WHOLE_WORDS, TELLING_WORDS = 64, 24
 of a longer one. From windows of a conversation the telling ones found more of the statements that others update
 than the first 48 words did, at half the cost in a large store."""
 
+NO_JUDGE = "near pairs are noted as unjudged: without a language model nobody decides what they mean"
+
 LOOKED_AT = 16
 """Neighbours by vector, and by words, whose ranks are fused."""
 
@@ -88,7 +90,7 @@ class Queue(Frame):
 
 
 class Answers(NamedTuple):
-    """Judgements, the pages that they were given on, and the outcomes of the other pages."""
+    """Judgements, the pages that they were given on, and the outcomes of the pages without a usable answer."""
 
     said: DataFrame[Said]
     pages: DataFrame[Page]
@@ -204,7 +206,12 @@ def propose_changed(reader: Readable, cells: DataFrame[Looked]) -> DataFrame[Pro
 
 @step
 def plan_pairs(
-    reader: Readable, cells: DataFrame[Looked], near: DataFrame[Proposed], changed: DataFrame[Proposed]
+    reader: Readable,
+    cells: DataFrame[Looked],
+    near: DataFrame[Proposed],
+    changed: DataFrame[Proposed],
+    *,
+    has_model: bool,
 ) -> Plan:
     """Notes proposed pairs that nobody asked about; their memories are looked at then.
 
@@ -223,41 +230,26 @@ def plan_pairs(
             "cell.reviewed": reviewed,
         },
         rows_in=new.height,
+        notes=[] if has_model or rows.is_empty() else [NO_JUDGE],
     )
 
 
 @step
-def find_queue(reader: Readable, proposed: Plan, asked: DataFrame[Queue] | None) -> DataFrame[Queue]:
-    """The pairs to ask about, those that wait longest first.
+def find_queue(reader: Readable, proposed: Plan | None = None) -> DataFrame[Queue]:
+    """The pairs to ask about, those that wait longest first, without memories whose next try is not due.
 
-    Pairs that were asked about tonight are left out, and memories whose next try is not due. A dry run finds those of
-    `proposed` there alone.
+    `proposed` has the pairs that a dry run did not store.
     """
-    stored = reader.store.rows("judgements", [*PAIR, "judged_at"], col("verdict") == lit("unjudged"))
-    fresh = proposed.events["pair.judged"].select(*PAIR, judged_at=pl.lit(reader.now, dtype=TIMESTAMP))
-    settled = pl.concat([reader.store.having("judgements", name, fresh[name], PAIR) for name in PAIR])
-    noted = pl.concat([stored, without_named(fresh, settled)])
+    noted = reader.store.rows("judgements", [*PAIR, "judged_at"], col("verdict") == lit("unjudged"))
+    if proposed is not None:
+        now = pl.lit(reader.now, dtype=TIMESTAMP)
+        noted = pl.concat([noted, proposed.events["pair.judged"].select(*PAIR, judged_at=now)]).unique(PAIR)
     facts = reader.store.by_key("cells", _named(noted), [*DATES, "status", "salience"])
     standing = facts.filter(pl.col("status") != "superseded")
     pairs = with_both(oriented(noted, standing), standing.select("cell_id", "salience"))
-    waiting = pairs.join(_held(reader, pairs["cell_id"]), on="cell_id", how="anti", maintain_order="left")
-    left = waiting if asked is None else without_named(waiting, asked)
+    waiting = pairs.join(_held(reader, pairs["cell_id"]), on="cell_id", how="anti")
     weight = pl.col("salience") + pl.col("salience_target")
-    return Queue.of(left.sort("judged_at", weight, *PAIR, descending=[False, True, False, False]))
-
-
-@step
-def with_asked(
-    asked: DataFrame[Queue] | None, queue: DataFrame[Queue], pages: DataFrame[Page], answers: Answers
-) -> DataFrame[Queue]:
-    """The pairs that were asked about tonight, with those of one round more.
-
-    A memory whose page failed is left alone until its next try.
-    """
-    failed = _without_answer(pages, answers)
-    left_alone = queue.join(failed, on="cell_id", how="semi")
-    before = queue.clear() if asked is None else asked
-    return Queue.of(pl.concat([before, Queue.of(shown_pairs(queue, pages)), left_alone]).unique(PAIR))
+    return Queue.of(waiting.sort("judged_at", weight, *PAIR, descending=[False, True, False, False]))
 
 
 @step
@@ -370,20 +362,6 @@ def plan_moved(reader: Readable) -> Plan:
     )
 
 
-@step
-def account_of_waiting(reader: Readable, *, has_model: bool) -> Plan:
-    """The account of what still waits; it changes nothing."""
-    noted = reader.store.rows("judgements", ["judgement_id", *PAIR], col("verdict") == lit("unjudged"))
-    if not has_model:
-        note = "near pairs are noted as unjudged: without a language model nobody decides what they mean"
-        waits = rejected("waits for a language model", noted["judgement_id"])
-        return Plan(notes=[note] if waits else [], rejected=waits)
-    held = _held(reader, _named(noted))
-    out = held.filter(pl.col("status") == "quarantined")["cell_id"]
-    early = held.filter(pl.col("status") == "failed")["cell_id"]
-    return Plan(rejected=rejected("judgement in quarantine", out) | rejected("waits for its next try", early))
-
-
 # Inside
 
 
@@ -418,14 +396,11 @@ def _is_new() -> Expr:
 
 
 def _held(reader: Readable, cell_ids: pl.Series) -> pl.DataFrame:
-    """`cell_id`, `status` of the memories in quarantine, and of those whose next try is not due."""
+    """`cell_id` of the memories in quarantine, and of those whose next try is not due."""
     tried = reader.store.by_key("judging", cell_ids, ["cell_id", "status", "retry_at"])
-    is_early = (pl.col("status") == "failed") & (pl.col("retry_at") > pl.lit(reader.now))
-    return (
-        tried.filter((pl.col("status") == "quarantined") | is_early)
-        .select("cell_id", "status")
-        .sort("cell_id")
-    )
+    # also what failed in this run, however short the pause: a run asks once
+    is_early = (pl.col("status") == "failed") & (pl.col("retry_at") >= pl.lit(reader.now))
+    return tried.filter((pl.col("status") == "quarantined") | is_early).select("cell_id")
 
 
 def _contradicting(reader: Readable, cell_ids: pl.Series) -> pl.DataFrame:

@@ -258,7 +258,7 @@ def _carried(living: Store, derived: Store, found: pl.DataFrame) -> list[Carried
 
 
 def _how() -> pl.Expr:
-    """What became of an edit, in words."""
+    """The outcome of an edit in words."""
     return (
         pl.when(pl.col("new_id").is_null())
         .then(pl.lit(NOT_FOUND))

@@ -120,31 +120,12 @@ def test_a_text_that_stays_too_long_is_a_failed_row():
     assert "too long" in made.failures[1]
 
 
-def test_long_texts_are_cut_before_they_are_sent():
-    with ollama() as server:
-        embedder, _ = open_embedder(for_ollama(server, max_text_tokens=64))
-        made = embedder.embed_documents(["word " * 100, "short"])
-        [body] = server.bodies(EMBED)
-    assert made.cut_count == 1
-    assert len(body["input"][0].split()) < 70
-
-
 @pytest.mark.parametrize("fault", [OVERLOADED, rate_limited(), RESET, DROPPED])
 def test_what_can_pass_is_tried_again(fault):
     with ollama() as server:
         embedder, _ = open_embedder(for_ollama(server))
         server.fail(EMBED, fault)
         assert embedder.embed_documents(["one"]).failures == {}
-        assert len(server.bodies(EMBED)) == 2
-
-
-@pytest.mark.parametrize("fault", [OVERLOADED, RESET])
-def test_what_does_not_pass_is_an_outage_after_the_retries(fault):
-    with ollama() as server:
-        embedder, _ = open_embedder(for_ollama(server))
-        server.fail(EMBED, fault, fault)
-        with pytest.raises(TransientError):
-            embedder.embed_documents(["one"])
         assert len(server.bodies(EMBED)) == 2
 
 
@@ -177,13 +158,6 @@ def test_a_model_without_a_profile_tells_its_width_itself():
         embedder, _ = open_embedder(for_ollama(server, model="strange"))
         assert embedder.embedder_id == "ollama/strange/8/v0"
         assert embedder.embed_documents(["one"]).vectors.shape == (1, 8)
-
-
-def test_auto_takes_ollama_where_it_has_the_model():
-    with ollama() as server:
-        embedder, note = open_embedder(EmbeddingSettings(provider="auto", base_url=server.url))
-    assert embedder.embedder_id.startswith("ollama/")
-    assert "has the model" in note
 
 
 def test_auto_says_how_to_get_the_model_that_ollama_lacks():

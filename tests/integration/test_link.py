@@ -13,7 +13,6 @@ from flows.link import link
 from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.interfaces.cli.program import program
 from slowwave.recall.graph import cells_naming, chain, entities_named, reasons
@@ -335,26 +334,6 @@ def test_pages_of_causes_are_bounded_a_night_and_the_rest_waits(tmp_path, model,
     assert waiting == [2, 1, 0, 0]
     assert scripted.said["CausesAnswer"] == 3
     assert causes(home) == [("a1", "b1"), ("a2", "b2"), ("a3", "b3")]
-
-
-def test_a_model_that_is_away_leaves_everything_waiting_and_names_are_resolved(tmp_path, model):
-    server, _ = model
-    home = with_model(tmp_path, server)
-    llm = {
-        "provider": "openai",
-        "base_url": "http://127.0.0.1:9/v1",
-        "api_key": "k",
-        "model": "m",
-        "transport_retries": 0,
-    }
-    write_settings(Path(home), llm=llm, embedding={"provider": "none"})
-    record(home, *(cell(f"c{n}", f"Mara said {n}.", "Mara (person)", day=n) for n in range(3)))
-    report = run(home)
-    assert report.rejected["language model away"] == 1
-    assert store_of(home).rows("entities")["mention_count"].to_list() == [3]
-    with_model(tmp_path, server)
-    assert run(home).counts == {"entity.enriched": 1}
-    assert open_home(home).settings.llm.base_url == server.url
 
 
 # One person under several descriptions

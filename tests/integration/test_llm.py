@@ -187,13 +187,6 @@ def test_template_marks_in_user_text_arrive_unharmed_and_unexecuted(
         assert [message["content"] for message in body["messages"][:2]] == [HOSTILE, HOSTILE]
 
 
-def test_the_gate_asks_the_cheap_model_and_all_else_the_strong_one(opened: Callable[..., LLM]) -> None:
-    with OpenAIServer(lambda body: GOOD, models=["m", "cheap"]) as server:
-        outcomes = opened(server, gate_model="cheap").ask_all([ask("a", is_gate=True), ask("b")])
-    assert [outcome.model for outcome in outcomes] == ["cheap", "m"]
-    assert [body["model"] for body in server.bodies(CHAT)] == ["cheap", "m"]
-
-
 def test_half_a_character_in_the_prompt_is_an_input_error_of_that_item_alone(
     opened: Callable[..., LLM],
 ) -> None:
@@ -252,28 +245,14 @@ def test_a_callback_that_raises_ends_the_run_and_sends_nothing_more(opened: Call
     ],
     ids=lambda fault: f"{fault.kind}-{fault.status}",
 )
-@pytest.mark.parametrize("kind", [OpenAIServer, OllamaServer])
-def test_what_can_pass_is_repeated_until_it_has_passed(
-    opened: Callable[..., LLM], fault: Fault, kind: type[OpenAIServer] | type[OllamaServer]
-) -> None:
-    with kind(in_turn(fault, fault, GOOD)) as server:
+def test_what_can_pass_is_repeated_until_it_has_passed(opened: Callable[..., LLM], fault: Fault) -> None:
+    with OpenAIServer(in_turn(fault, fault, GOOD)) as server:
         llm = opened(server, timeout_seconds=0.25 if fault.kind == "silence" else 5.0)
         outcome = llm.ask_all([ask()])[0]
     assert outcome.answer is not None
     assert outcome.call_count == len(server.bodies(CHAT)) == 3
     assert llm.ledger.total.call_count == 3
     assert not llm.is_down
-
-
-@pytest.mark.parametrize("fault", [SERVER_ERROR, rate_limited(), RESET, DROPPED], ids=lambda f: f.kind)
-def test_what_does_not_pass_becomes_a_transient_error_after_the_repeats(
-    opened: Callable[..., LLM], fault: Fault
-) -> None:
-    with OpenAIServer(lambda body: fault) as server:
-        outcome = opened(server, transport_retries=2).ask_all([ask()])[0]
-    assert type(outcome.error) is TransientError
-    assert outcome.call_count == len(server.bodies(CHAT)) == 3
-    assert (outcome.input_tokens, outcome.output_tokens) == (0, 0)
 
 
 @pytest.mark.parametrize("ask_for", ["7", "7.0"])
@@ -326,14 +305,6 @@ def test_failures_that_are_not_in_a_row_are_no_outage(opened: Callable[..., LLM]
         llm = opened(server, transport_retries=0, outage_failures=2)
         outcomes = llm.ask_all([ask(str(number)) for number in range(10)])
     assert [outcome.answer is not None for outcome in outcomes] == [False, True] * 5
-    assert not llm.is_down
-
-
-def test_a_model_that_only_talks_nonsense_is_no_outage(opened: Callable[..., LLM]) -> None:
-    with OpenAIServer(lambda body: WRONG_ENUM) as server:
-        llm = opened(server, validation_retries=0, outage_failures=2)
-        outcomes = llm.ask_all([ask(str(number)) for number in range(5)])
-    assert all(isinstance(outcome.error, OutputError) for outcome in outcomes)
     assert not llm.is_down
 
 
@@ -442,11 +413,10 @@ FINAL = {
 
 
 @pytest.mark.parametrize("bad", MENDABLE.values(), ids=MENDABLE.keys())
-@pytest.mark.parametrize("kind", [OpenAIServer, OllamaServer])
 def test_an_unusable_answer_is_asked_again_with_its_error_and_can_be_mended(
-    opened: Callable[..., LLM], bad: str | Fault, kind: type[OpenAIServer] | type[OllamaServer]
+    opened: Callable[..., LLM], bad: str | Fault
 ) -> None:
-    with kind(in_turn(bad, bad, GOOD)) as server:
+    with OpenAIServer(in_turn(bad, bad, GOOD)) as server:
         llm = opened(server)
         outcome = llm.ask_all([ask()])[0]
     assert outcome.answer == Colours(colour="red", numbers=[1, 2])
@@ -484,11 +454,10 @@ def test_a_model_that_is_asked_again_sees_its_own_answer_and_what_is_wrong(
 
 
 @pytest.mark.parametrize("bad", FINAL.values(), ids=FINAL.keys())
-@pytest.mark.parametrize("kind", [OpenAIServer, OllamaServer])
 def test_a_cut_a_refused_and_a_missing_answer_are_output_errors_and_not_asked_for_again(
-    opened: Callable[..., LLM], bad: Fault, kind: type[OpenAIServer] | type[OllamaServer]
+    opened: Callable[..., LLM], bad: Fault
 ) -> None:
-    with kind(in_turn(bad, GOOD)) as server:
+    with OpenAIServer(in_turn(bad, GOOD)) as server:
         llm = opened(server, outage_failures=1)
         first, second = llm.ask_all([ask("secret-prompt"), ask("b")])
     assert type(error_of(first)) is OutputError
@@ -606,14 +575,6 @@ def test_a_spent_token_budget_sends_nothing_more(opened: Callable[..., LLM]) -> 
     assert not llm.is_down
 
 
-def test_a_budget_also_ends_the_mending_of_an_answer(opened: Callable[..., LLM]) -> None:
-    with OpenAIServer(lambda body: WRONG_ENUM) as server:
-        outcome = opened(server, budget_tokens=100, validation_retries=5).ask_all([ask()])[0]
-        assert len(server.bodies(CHAT)) == 1
-    assert isinstance(outcome.error, BudgetError)
-    assert outcome.call_count == 1
-
-
 def test_a_spent_cost_budget_sends_nothing_more(opened: Callable[..., LLM]) -> None:
     with OpenAIServer(lambda body: GOOD) as server:
         llm = opened(server, budget_cost=0.0001, prices={"m": {"input": 1.0, "output": 1.0}})
@@ -644,14 +605,6 @@ def test_a_repeated_question_is_answered_from_the_cache_for_nothing(opened: Call
     assert llm.ledger.total == LedgerLine(cached_count=1)
 
 
-def test_cached_answers_are_there_when_the_server_is_down(opened: Callable[..., LLM]) -> None:
-    with OpenAIServer(in_turn(GOOD, SERVER_ERROR)) as server:
-        llm = opened(server, transport_retries=0, outage_failures=1)
-        llm.ask_all([ask("known")])
-        outcomes = llm.ask_all([ask("new"), ask("known"), ask("newer")])
-    assert [type(outcome.error) for outcome in outcomes] == [TransientError, type(None), TransientError]
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -675,12 +628,6 @@ def test_a_change_of_anything_that_shapes_an_answer_asks_again(
         outcome = opened(server, **given).ask_all([request])[0]
         assert len(server.bodies(CHAT)) == 2
     assert not outcome.is_cached
-
-
-def test_another_context_size_is_asked_again(opened: Callable[..., LLM]) -> None:
-    with OllamaServer(lambda body: GOOD) as server:
-        opened(server).ask_all([ask()])
-        assert not opened(server, context_tokens=4096).ask_all([ask()])[0].is_cached
 
 
 def test_a_cached_answer_that_fails_under_this_context_is_asked_again(opened: Callable[..., LLM]) -> None:
@@ -734,13 +681,6 @@ def test_a_derived_model_that_proves_its_size_is_not_made_again(opened: Callable
     assert len(server.bodies("/api/show")) == 2
 
 
-def test_a_derived_model_of_another_size_is_made_anew(opened: Callable[..., LLM]) -> None:
-    models: dict[str, dict[str, object]] = {"llama3.2": {}, "slowwave-llama3.2-12288": {"num_ctx": 2048}}
-    with OllamaServer(lambda body: GOOD, models=models) as server:
-        assert opened(server).ask_all([ask()])[0].answer is not None
-    assert len(server.bodies("/api/create")) == 1
-
-
 def test_a_size_that_did_not_take_sends_no_prompt(opened: Callable[..., LLM]) -> None:
     with OllamaServer(lambda body: GOOD, keeps_parameters=False) as server:
         llm = opened(server)
@@ -768,13 +708,12 @@ def test_a_context_that_the_model_does_not_have_is_a_matter_of_configuration(
     assert server.bodies(CHAT) == []
 
 
-@pytest.mark.parametrize("fault", [SERVER_ERROR, RESET, DROPPED, silence(0.6)], ids=lambda f: f.kind)
 @pytest.mark.parametrize("path", ["/api/show", "/api/create"])
 def test_preparing_a_model_is_repeated_when_the_failure_can_pass(
-    opened: Callable[..., LLM], fault: Fault, path: str
+    opened: Callable[..., LLM], path: str
 ) -> None:
     with OllamaServer(lambda body: GOOD) as server:
-        server.fail(path, fault)
+        server.fail(path, RESET)
         outcome = opened(server, timeout_seconds=0.3).ask_all([ask()])[0]
     assert outcome.answer is not None
     assert outcome.call_count == 1
@@ -907,8 +846,3 @@ def test_doctor_is_content_with_a_server_that_lists_no_models() -> None:
         server.fail("/v1/models", refused(404))
         rows = check_llm(settings_for(server))
     assert all(is_well for _, is_well, _ in rows)
-
-
-@pytest.mark.parametrize("given", [{"provider": "ollama"}, {"provider": "openai", "model": "m"}])
-def test_doctor_tells_of_settings_that_cannot_work(given: dict[str, object]) -> None:
-    assert not check_llm(LLMSettings.model_validate(given))[0][1]

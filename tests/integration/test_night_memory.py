@@ -7,12 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flows.cluster import cluster
 from flows.extract import extract
 from flows.ingest import ingest
 from flows.nightly import nightly
 from flows.reconcile import reconcile
-from slowwave.journal.plan import Plan
 from slowwave.schemas.report import NightReport
 from slowwave.store import col, lit
 from tests.scripted_model import (
@@ -230,24 +228,6 @@ def test_pairs_noted_while_there_was_no_judge_are_judged_once_and_not_every_nigh
         assert judged["judgement_id"].to_list() == noted["judgement_id"].to_list()
         assert reconcile.fn(home=night.home).is_skipped
         assert len(server.requests) == asked + 1
-
-
-@pytest.mark.nights
-def test_a_topic_that_a_run_left_uncounted_is_tended_by_the_next_one_though_no_memory_is_new(
-    night, monkeypatch
-):
-    say_three_rates(night)
-    ingest.fn(sources=[str(night.folder)], home=night.home)
-    extract.fn(home=night.home)
-    with monkeypatch.context() as patched:
-        patched.setattr("flows.cluster.plan_counts", lambda reader: Plan())
-        cluster.fn(home=night.home)
-    assert tables(night.home)["topics"]["cell_count"].to_list() == [0]
-    cluster.fn(home=night.home)
-    assert tables(night.home)["topics"]["cell_count"].to_list() == [3]
-    reconcile.fn(home=night.home)
-    assert tables(night.home)["topics"]["cell_count"].to_list() == [1], "counted when the old values retired"
-    assert cluster.fn(home=night.home).is_skipped
 
 
 def pages_of(server: OpenAIServer) -> list[str]:

@@ -215,7 +215,7 @@ def test_what_says_the_same_as_a_superseded_memory_is_judged_again_in_the_next_r
         server.answer = ScriptedModel()
         Home(tmp_path / "home", None)
         report = reconcile.fn(home=home.path)
-        assert report.rejected == {"waits for a language model": 1}
+        assert "without a language model nobody decides" in " ".join(report.notes)
         Home(tmp_path / "home", server)
         reconcile.fn(home=home.path)
         assert "> Objects in the archive bucket are kept for 30 days" in home.pages()[asked]
@@ -283,8 +283,7 @@ def test_a_memory_that_no_answer_can_judge_is_found_out_and_set_aside_and_the_ot
         assert home.cell(evil)["status"] == "active"
         assert "ReconcileAnswer" in row["error"]
         asked = len(home.pages())
-        report = reconcile.fn(home=home.path)
-        assert report.rejected["judgement in quarantine"] == 1
+        reconcile.fn(home=home.path)
         assert len(home.pages()) == asked
         server.answer = model
         (held,) = list_chunks(open_home(home.path))
@@ -325,20 +324,6 @@ def test_a_judge_that_retires_many_at_once_across_subjects_hides_nothing(tmp_pat
         doubts = home.rows("contradictions")
         assert doubts.height > 0
         assert set(doubts["status"]) == {"open"}
-
-
-def test_a_judge_that_contradicts_himself_on_one_page_changes_nothing(tmp_path):
-    def both_ways(shown):
-        said = retire_first(shown)
-        return [*said, *({**one, "verdict": "confirms"} for one in said if one["target"])]
-
-    with OpenAIServer(wrong(both_ways)) as server:
-        home = Home(tmp_path / "home", server)
-        home.learn(fact("100", 1), fact("250", 5))
-        report = reconcile.fn(home=home.path)
-        assert report.rejected["waits for a judgement"] == 1
-        assert home.rows("judgements")["verdict"].to_list() == ["unjudged"]
-        assert home.rows("cells")["status"].to_list() == ["active", "active"]
 
 
 # repetition by a richer text, outcomes, and states without an attribute
@@ -387,19 +372,6 @@ def test_the_richer_text_takes_over_what_the_poorer_rested_on_and_the_past_still
                 POOR
             ]
             assert [hit.content for hit in memory.search("Where does Ola live?").cells] == [RICH]
-
-
-def test_a_memory_that_shares_only_a_name_with_others_costs_no_question(tmp_path):
-    with OpenAIServer(ScriptedModel()) as server:
-        home = Home(tmp_path / "home", server)
-        ids = home.learn(
-            plain("Ola plays chess in the harbour club on Mondays.", 1),
-            plain("Ola painted all walls of her kitchen yellow.", 2),
-            plain("Ola has an elder brother who teaches physics in Oslo.", 3),
-        )
-        reconcile.fn(home=home.path)
-        assert home.pages() == []
-        assert [home.cell(cell)["is_judged"] for cell in ids] == [True] * 3
 
 
 def test_a_pair_that_the_extractor_tied_is_shown_whatever_its_words(tmp_path):

@@ -1,6 +1,5 @@
 """Model answers: what is harmless is mended, the rest is refused with a message that says how to mend it."""
 
-import json
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -9,7 +8,7 @@ from openai.lib._pydantic import to_strict_json_schema
 from pydantic import ValidationError
 
 from slowwave.models.answers.extract import MAX_CELLS, ExtractAnswer, ExtractedCell, GateAnswer
-from slowwave.models.answers.fields import Answer, checked_against, read_answer
+from slowwave.models.answers.fields import Answer, checked_against
 from slowwave.models.answers.judge import PromoteAnswer, ReconcileAnswer
 from slowwave.models.answers.write import (
     CausesAnswer,
@@ -122,13 +121,6 @@ def test_a_schema_requires_every_field_but_the_rare_ones_and_knows_neither_union
             assert node["required"] == [name for name in node["properties"] if name not in rare]
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_a_schema_repeats_nothing_that_the_prompt_says(answer: type[Answer]) -> None:
-    for node in nodes(answer.model_json_schema()):
-        for field in node.get("properties", {}).values():
-            assert not {"description", "title"} & field.keys()
-
-
 def test_a_brief_that_is_long_or_says_the_same_is_none() -> None:
     assert extracted(brief="terminal: closes 22:00").brief == "terminal: closes 22:00"
     assert extracted(brief="the ferry  terminal closes at 22:00.").brief == ""
@@ -139,11 +131,6 @@ def test_the_reason_is_written_before_the_verdict() -> None:
     assert list(GateAnswer.model_fields) == ["reason", "is_worth_remembering"]
     schema = ReconcileAnswer.model_json_schema()["$defs"]["ReconcileJudgement"]
     assert list(schema["properties"])[:4] == ["new", "reason", "verdict", "target"]
-
-
-def test_a_field_that_nobody_asked_for_is_refused() -> None:
-    with pytest.raises(ValidationError, match="Extra inputs"):
-        GateAnswer.model_validate({"reason": "", "is_worth_remembering": True, "note": "x"})
 
 
 @pytest.mark.parametrize(
@@ -247,15 +234,6 @@ def test_evidence_off_the_page_is_refused_and_the_page_is_named() -> None:
         extracted(evidence=[1, 9])
 
 
-def test_a_memory_without_evidence_is_refused() -> None:
-    with pytest.raises(ValidationError, match="evidence is empty"):
-        extracted(evidence=[])
-
-
-def test_repeated_evidence_counts_once_in_page_order() -> None:
-    assert extracted(evidence=[3, 1, 3]).evidence == [1, 3]
-
-
 def test_a_new_memory_names_no_known_one() -> None:
     with pytest.raises(
         ValidationError, match='relation "new" needs known 0; if this memory is about known memory 2'
@@ -274,12 +252,6 @@ def test_a_changed_memory_names_a_known_one_of_the_page(known: int) -> None:
 def test_where_no_memory_is_known_every_memory_is_new() -> None:
     cell = extracted(NO_KNOWN, relation="confirmed", known=4)
     assert (cell.relation, cell.known) == ("new", 0)
-
-
-def test_without_a_context_only_the_answer_itself_is_checked() -> None:
-    assert ExtractAnswer.model_validate({"cells": [CELL | {"evidence": [99]}]}).cells[0].evidence == [99]
-    with pytest.raises(ValidationError, match='relation "changed" needs the number'):
-        ExtractAnswer.model_validate({"cells": [CELL | {"relation": "changed"}]})
 
 
 def test_all_problems_of_a_memory_are_told_at_once() -> None:
@@ -309,10 +281,6 @@ def test_an_entity_without_a_known_kind_is_refused(given: str) -> None:
 def test_line_breaks_and_control_characters_never_reach_a_one_line_field() -> None:
     cell = extracted(subject="ferry\n## NEW\x00 terminal\u2028x", value="22:00\r\n")
     assert (cell.subject, cell.value) == ("ferry ## NEW terminal x", "22:00")
-
-
-def test_a_workflow_keeps_its_lines() -> None:
-    assert extracted(content=" 1. stop\n\n 2. wait \n").content == "1. stop\n2. wait"
 
 
 def test_text_beyond_its_bound_is_refused_with_its_count() -> None:
@@ -345,18 +313,6 @@ def test_every_other_verdict_needs_another_memory_of_the_page(verdict: str, targ
 def test_a_verdict_that_can_retire_names_the_shared_subject_and_attribute(verdict: str, missing: str) -> None:
     with pytest.raises(ValidationError, match="needs the subject and attribute that both"):
         judged(judgement(3, verdict, 1, **{missing: "n/a"}), judgement(4, "keep"))
-
-
-def test_idle_and_repeated_judgements_are_dropped() -> None:
-    given = [
-        judgement(1, "keep"),
-        judgement(3, "keep"),
-        judgement(3, "updates", 1),
-        judgement(3, "updates", 1),
-        judgement(3, "keep"),
-        judgement(4, "keep"),
-    ]
-    assert judged(*given) == [(3, "updates", 1)]
 
 
 def test_two_different_judgements_of_one_memory_are_refused() -> None:
@@ -405,22 +361,6 @@ def test_no_part_of_a_summary_may_be_empty_or_endless(changes: dict[str, str], m
 def test_core_memory_keeps_the_first_of_repeated_and_surplus_numbers() -> None:
     context = {"candidate_numbers": {1, 2, 3, 4}, "max_lines": 2}
     assert validated(PromoteAnswer, {"chosen": [4, 4, 1, 2]}, context).chosen == [4, 1]
-
-
-def test_core_memory_takes_only_candidates() -> None:
-    context = {"candidate_numbers": set(range(1, 41)), "max_lines": 10}
-    with pytest.raises(
-        ValidationError,
-        match=r"(?s)41 is not on this page; use only the numbers 1 to 40.*chosen.2\n.*0 is not",
-    ):
-        validated(PromoteAnswer, {"chosen": [41, 1, 0]}, context)
-
-
-def test_answers_read_alike_from_json_text() -> None:
-    text = json.dumps({"cells": [CELL]})
-    read = read_answer(ExtractAnswer, text, PAGE)
-    assert read is not None
-    assert read.cells[0].model_dump() == READ
 
 
 def test_a_workflow_needs_two_steps_and_a_pattern_without_its_form_is_a_fact() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slowwave.errors import ConfigError, InputError, TransientError
+from slowwave.errors import ConfigError, InputError
 from slowwave.language.tokens import token_ids
 from slowwave.models.embed import batches, profiles
 from slowwave.models.embed import wordllama as wordllama_module
@@ -141,11 +141,6 @@ def test_auto_falls_back_to_wordllama_where_ollama_is_away_and_says_so():
     assert "Ollama does not answer" in note
 
 
-def test_ollama_that_was_asked_for_and_is_away_is_an_error_that_may_pass():
-    with pytest.raises(TransientError, match="Start it"):
-        open_embedder(EmbeddingSettings(provider="ollama", base_url="http://127.0.0.1:9"))
-
-
 def test_openai_without_a_key_or_an_address_asks_for_one():
     with pytest.raises(ConfigError, match="SLOWWAVE_EMBEDDING__API_KEY"):
         open_embedder(EmbeddingSettings(provider="openai"))
@@ -245,13 +240,6 @@ def test_a_text_without_a_vector_stays_without_one_when_common_directions_are_ou
         same.embed_query("a word")
 
 
-def test_thresholds_without_common_directions_are_others_and_all_else_of_a_profile_stays():
-    plain = load_profile("never-heard-of")
-    centred = centred_profile(plain)
-    assert centred.topic_threshold < plain.topic_threshold
-    assert (centred.model, centred.dims) == (plain.model, plain.dims)
-
-
 def test_prefixes_of_the_settings_replace_those_of_the_profile_and_name_another_space():
     nomic = load_profile("nomic-embed-text")
     other = load_profile("nomic-embed-text", query="ask: ")
@@ -279,15 +267,6 @@ def test_four_of_five_questions_that_nothing_answers_stay_below_the_noise_of_ran
     noise = measured_relevance(fitted, texts)
     below = float(((asked @ texts.T).max(axis=1) < noise.noise_best(400)).mean())
     assert 0.8 <= below < 1.0, "a tail a tenth longer than the normal one's"
-
-
-def test_a_text_without_a_vector_changes_no_noise():
-    random = np.random.default_rng(3)
-    texts = random.normal(size=(50, 16)).astype(np.float32)
-    with_failure = np.vstack([texts, np.full((1, 16), np.nan, dtype=np.float32)])
-    assert measured_relevance(with_failure, with_failure, kin=0.5) == measured_relevance(
-        texts, texts, kin=0.5
-    )
 
 
 def test_texts_whose_vectors_are_known_are_not_embedded_again(wordllama):

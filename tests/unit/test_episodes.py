@@ -34,7 +34,8 @@ def due(
     learned: datetime = DAY,
     flagged: pl.Series = NO_FLAGS,
     has_model: bool = True,
-) -> list[tuple[str, bool]]:
+) -> list[str]:
+    """The conversations to tell."""
     spans = session_spans(turns)
     found = due_sessions(
         spans,
@@ -45,7 +46,7 @@ def due(
         quiet_hours=SETTINGS.quiet_hours,
         has_model=has_model,
     )
-    return found.select("session_id", pl.col("waits").is_not_null()).rows()
+    return found["session_id"].to_list()
 
 
 def state(turns: pl.DataFrame, **given: object) -> pl.DataFrame:
@@ -61,12 +62,12 @@ def state(turns: pl.DataFrame, **given: object) -> pl.DataFrame:
 
 
 def test_a_conversation_is_told_when_nobody_spoke_for_a_while():
-    assert due(talk("s", end=NOW - 3 * HOURS)) == [("s", False)]
+    assert due(talk("s", end=NOW - 3 * HOURS)) == ["s"]
     assert due(talk("s", end=NOW - 2.9 * HOURS, recorded=NOW)) == []
 
 
 def test_a_turn_from_the_future_counts_from_when_it_was_recorded():
-    assert due(talk("s", end=NOW + 900 * HOURS, recorded=NOW - 4 * HOURS)) == [("s", False)]
+    assert due(talk("s", end=NOW + 900 * HOURS, recorded=NOW - 4 * HOURS)) == ["s"]
 
 
 def test_a_short_exchange_is_no_episode():
@@ -77,15 +78,15 @@ def test_a_told_conversation_is_told_again_when_it_grew_or_learned_or_is_in_doub
     turns = talk("s")
     told = state(turns)
     assert due(turns, told) == []
-    assert due(turns, state(turns, turn_count=3)) == [("s", False)]
-    assert due(turns, told, learned=NOW - HOURS) == [("s", False)]
-    assert due(turns, told, flagged=told["cell_id"]) == [("s", False)]
+    assert due(turns, state(turns, turn_count=3)) == ["s"]
+    assert due(turns, told, learned=NOW - HOURS) == ["s"]
+    assert due(turns, told, flagged=told["cell_id"]) == ["s"]
 
 
 def test_what_was_told_without_a_model_is_told_again_with_one():
     turns = talk("s")
     raw = state(turns, prompt_version=RAW_PROMPT)
-    assert due(turns, raw) == [("s", False)]
+    assert due(turns, raw) == ["s"]
     assert due(turns, raw, has_model=False) == []
 
 
@@ -93,17 +94,17 @@ def test_without_a_model_what_a_model_told_stays():
     turns = talk("s")
     assert due(turns, state(turns, turn_count=3), has_model=False) == []
     raw = state(turns, turn_count=3, prompt_version=RAW_PROMPT)
-    assert due(turns, raw, has_model=False) == [("s", False)]
+    assert due(turns, raw, has_model=False) == ["s"]
 
 
 def test_a_failed_conversation_waits_and_a_quarantined_one_waits_until_it_grows():
     turns = talk("s")
     failed = {"status": "failed", "written_at": None, "attempts": 1}
-    assert due(turns, state(turns, **failed, retry_at=NOW + HOURS)) == [("s", True)]
-    assert due(turns, state(turns, **failed, retry_at=NOW - HOURS)) == [("s", False)]
+    assert due(turns, state(turns, **failed, retry_at=NOW + HOURS)) == []
+    assert due(turns, state(turns, **failed, retry_at=NOW - HOURS)) == ["s"]
     lost = {"status": "quarantined", "written_at": None, "attempts": 3}
-    assert due(turns, state(turns, **lost)) == [("s", True)]
-    assert due(turns, state(turns, **lost, turn_count=3)) == [("s", False)]
+    assert due(turns, state(turns, **lost)) == []
+    assert due(turns, state(turns, **lost, turn_count=3)) == ["s"]
 
 
 @pytest.mark.parametrize(
@@ -118,12 +119,6 @@ def test_an_episode_grows_shorter_with_age(days: float, told: str):
         "event_time": NOW - timedelta(days=days),
     }
     assert episode_text(episode, SETTINGS, now=NOW) == told
-
-
-def test_a_form_that_was_never_written_is_passed_by():
-    old = {"content": "whole", "compressed": None, "event_time": NOW - timedelta(days=99)}
-    assert episode_text(old | {"summary": "short"}, SETTINGS, now=NOW) == "short"
-    assert episode_text(old | {"summary": None}, SETTINGS, now=NOW) == "whole"
 
 
 def said(*texts: str, roles: str = "ua") -> pl.DataFrame:
@@ -159,11 +154,6 @@ def test_the_title_is_the_first_request_and_not_the_greeting():
     assert told["content"].startswith(told["title"] + "\n")
     assert "lunch" not in told["summary"]
     assert "Good morning" not in told["content"]
-
-
-def test_nothing_but_a_greeting_still_has_a_title():
-    told = extractive_episodes(said("hi", "hello")).row(0, named=True)
-    assert (told["title"], told["content"]) == ("hi", "hi\nuser: hi")
 
 
 def test_a_page_shows_the_ends_and_the_most_central_turns_in_their_order():

@@ -64,11 +64,6 @@ def test_a_model_that_reads_its_first_token_gets_that_one(tmp_path):
     np.testing.assert_allclose(made.vectors[0], mean_of("kiln"), atol=1e-5)
 
 
-def test_a_network_that_pools_by_itself_is_taken_at_its_word(tmp_path):
-    made = opened(write_model(tmp_path / "pools", TEXTS, pools=True)).embed_documents(["kiln is"])
-    np.testing.assert_allclose(made.vectors[0], mean_of("kiln is"), atol=1e-5)
-
-
 def test_a_text_is_cut_where_the_model_stops_reading_and_counted(folder):
     room = 10  # of twelve tokens, two are the tokenizer's own
     whole, longer = " ".join(["kiln"] * room), " ".join(["kiln"] * room + ["zebra"])
@@ -128,13 +123,6 @@ def test_what_is_wrong_with_a_folder_is_said_in_one_line(folder, name, content, 
     with pytest.raises(ConfigError, match=told) as raised:
         opened(folder).embed_query("kiln")
     assert str(folder) in str(raised.value)
-
-
-def test_a_tokenizer_of_another_model_is_said(folder, tmp_path):
-    larger = write_model(tmp_path / "larger", [*TEXTS, "zzz more words than the network has"])
-    shutil.copy(larger / "tokenizer.json", folder / "tokenizer.json")
-    with pytest.raises(ConfigError, match="does not run"):
-        opened(folder).embed_query("zzz")
 
 
 def test_a_folder_is_taken_before_any_server_and_doctor_says_which_and_why(folder, monkeypatch):

@@ -15,7 +15,6 @@ from tasks.promote.choose import (
     choose_by_use,
     one_a_property,
     promotion_candidates,
-    usage_record,
     with_unsettled,
 )
 from tests.examples import at_most
@@ -85,13 +84,6 @@ def test_candidates_come_by_what_their_use_is_worth():
     assert "confirmed" not in ids(candidates(*USED, doubted="confirmed x"))
 
 
-def test_what_is_long_unused_is_worth_less():
-    old = NOW - timedelta(days=60)
-    assert ids(
-        candidates(("new", {"citation_count": 2}), ("old", {"citation_count": 20, "last_accessed": old}))
-    ) == ("new old")
-
-
 def test_a_page_holds_the_lines_that_stand_and_some_newcomers():
     found = candidates(*USED, core="dull salient ignored confirmed", limit=6)
     assert found.select("cell_id", "is_core", "line_rank").rows() == [
@@ -131,20 +123,6 @@ def test_core_memory_never_has_more_lines_than_it_may():
     young, chosen = found[:2], found[2:]
     whole = with_unsettled(chosen, pl.concat([young, chosen[:0]]), now=NOW, settled_days=7, max_lines=3)
     assert ids(whole) == f"{chosen['cell_id'][0]} {ids(young)}"
-
-
-def test_the_reason_is_the_usage_record():
-    found = candidates(
-        ("a", {"citation_count": 3, "confirmations": 1}),
-        ("b", {"retrieval_count": 2, "ignore_count": 1}),
-        ("c", {"salience": 0.75}),
-    )
-    told = dict(found.select("cell_id", usage_record()).rows())
-    assert told == {
-        "a": "cited 3 times, said again once",
-        "b": "retrieved 2 times, ignored once",
-        "c": "salience 0.75",
-    }
 
 
 def line(**given: object) -> str:

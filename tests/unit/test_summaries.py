@@ -40,7 +40,6 @@ def test_sentences_are_told_in_the_order_in_which_they_were_said():
         "T",
         "Kiln one runs at night. Kiln two runs at noon.",
         "Kiln two runs at noon.",
-        ["a", "b"],
     )
 
 
@@ -86,16 +85,11 @@ def test_every_topic_has_a_summary_within_its_words_whatever_the_order_of_rows(d
     cells = topic(*((name, f"c{number}", *rest) for number, (name, *rest) in enumerate(drawn)))
     found = summed(cells, words=most)
     assert found["topic_id"].to_list() == sorted({name for name, *_ in drawn})
-    for name, summary, compressed, cell_ids in found.rows():
+    for _, summary, compressed in found.rows():
         assert 0 < len(summary.split()) <= most
         assert compressed is None or len(compressed.split()) <= 15
-        assert cell_ids == sorted(cells.filter(pl.col("topic_id") == name)["cell_id"])
     shuffled = cells[random.sample(range(cells.height), cells.height)]
-    assert (
-        summed(shuffled, words=most)
-        .select("topic_id", "cell_ids")
-        .equals(found.select("topic_id", "cell_ids"))
-    )
+    assert summed(shuffled, words=most)["topic_id"].equals(found["topic_id"])
 
 
 def test_a_page_shows_the_first_memories_of_a_topic_whole_and_the_others_in_short():
