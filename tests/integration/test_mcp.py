@@ -403,7 +403,6 @@ def test_what_is_not_possible_is_said_to_the_model_in_one_line(memory: Memory, f
 def test_nobody_is_asked_about_what_cannot_be_done(memory: Memory):
     memory.resolve("d11111", "a_wins")
     for name, given, told in (
-        ("confirm_fact", {"cell_id": "bbbbbb1"}, "superseded by aaaaaa1 already: speak of that one"),
         ("correct_fact", {"cell_id": "bbbbbb1", "text": "It is 9432."}, "superseded by aaaaaa1 already"),
         ("resolve_contradiction", {"contradiction_id": "e99999", "resolution": "a_wins"}, "no contradiction"),
     ):

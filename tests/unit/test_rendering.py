@@ -1,42 +1,28 @@
-"""Results as text: every answer of the API has a renderer, and the view decides colour, width and scores."""
+"""Results as text: the view decides colour, width and scores, and a page for an agent has a bound."""
 
-from collections.abc import Iterator
+import json
 from datetime import UTC, datetime, timedelta
-from typing import Any, get_args
 
 import pytest
-from fastapi.routing import APIRoute
 
-from slowwave.interfaces.http.app import ROUTERS
 from slowwave.interfaces.rendering.agents import MOST_BYTES, page
-from slowwave.interfaces.rendering.answers import _LISTS, _RENDERERS, blocks_of
-from slowwave.interfaces.rendering.blocks import Cursor, Note, Page, Table, line
+from slowwave.interfaces.rendering.answers import blocks_of
+from slowwave.interfaces.rendering.blocks import Cursor, Note, Table, line
+from slowwave.interfaces.rendering.blocks import Page as PageBlock
 from slowwave.interfaces.rendering.text import terminal
 from slowwave.interfaces.rendering.view import View, view_of
 from slowwave.interfaces.rendering.words import ago, size_of
-from tests.results import NOW, RESULTS, TURN
+from slowwave.schemas.results import Page, Recorded
+from slowwave.schemas.runs import FlowRun
+from tests.results import NOW, RESULTS
 
 
-def answers() -> Iterator[Any]:
-    for router in ROUTERS[:-1]:
-        for route in router.routes:
-            if isinstance(route, APIRoute):
-                yield route.response_model
-
-
-def test_every_answer_of_the_api_has_a_renderer() -> None:
-    for answer in answers():
-        name, _, of = answer.__name__.partition("[")
-        if name == "list":
-            (item,) = get_args(answer)
-            assert item.__name__ in _LISTS
-        else:
-            assert (of.rstrip("]") in _LISTS) if of else (name in _RENDERERS), name
-
-
-def test_what_nothing_renders_is_a_bug_that_says_so() -> None:
-    with pytest.raises(TypeError, match="nothing renders Turn"):
-        blocks_of(TURN, View(NOW))
+def test_what_only_programs_ask_for_is_a_page_of_json() -> None:
+    view = View(NOW)
+    recorded = Recorded(turn_ids=["a"], new_count=1, known_count=0)
+    runs = Page[FlowRun](entries=[], total=0, next_cursor="")
+    for found in (recorded, runs):
+        assert json.loads(terminal(blocks_of(found, view), view)[0]) == found.model_dump(mode="json")
 
 
 def test_colours_are_written_only_for_who_asks_for_them() -> None:
@@ -54,7 +40,7 @@ def test_scores_are_shown_only_for_who_asks_for_them() -> None:
 def test_a_line_is_never_wrapped_and_a_page_for_a_prompt_stays_as_it_is() -> None:
     view = View(NOW, width=20)
     text = "<slowwave-memory>\n- a family: \U0001f468\u200d\U0001f469\n</slowwave-memory>"
-    shown, notes = terminal([line("x" * 200), Page(text, is_fenced=True), Note("1 of 2")], view)
+    shown, notes = terminal([line("x" * 200), PageBlock(text, is_fenced=True), Note("1 of 2")], view)
     assert shown == f"{'x' * 200}\n{text}\n"
     assert notes == ["1 of 2"]
 

@@ -44,7 +44,6 @@ from slowwave.schemas.results import (
     Erased,
     FormerValue,
     Rank,
-    Recorded,
     SearchResult,
     Timeline,
     Topic,
@@ -68,17 +67,15 @@ CHOICES: Final = "Choose a_wins, b_wins, both_valid, or merged with a text that 
 def blocks_of(found: BaseModel | Sequence[BaseModel], view: View) -> Sequence[Block]:
     """The blocks of a result, by its type; of a list or page by the type of its entries.
 
-    Raises:
-        TypeError: no renderer is known for it.
+    What only programs ask for, and no command or tool shows, is a page of JSON.
     """
     if not isinstance(found, BaseModel):
         return _LISTS[type(found[0]).__name__](found, view) if found else [Opening("Nothing found.")]
     name, _, of = type(found).__name__.partition("[")
-    if name == "Page":
+    if of.rstrip("]") in _LISTS:
         return _list_page(found, of.rstrip("]"), view)
-    if name not in _RENDERERS:
-        raise TypeError(f"nothing renders {name}")
-    return _RENDERERS[name](found, view)
+    render = _RENDERERS.get(name)
+    return render(found, view) if render else [Page(found.model_dump_json(indent=2))]
 
 
 def _list_page(page: Any, entry: str, view: View) -> list[Block]:
@@ -406,24 +403,6 @@ def _first_of(texts: Sequence[str]) -> list[Block]:
     return [*(line(clipped(text), indent=1) for text in texts[:MOST_SHOWN]), *rest]
 
 
-def _recorded(found: Recorded, view: View) -> list[Block]:
-    """Messages that were recorded."""
-    said = [f"Recorded {several(found.new_count, 'new message')}; {found.known_count} were known."]
-    for title, counts in (("left out", found.left_out), ("secrets redacted", found.redacted)):
-        said += (
-            [f"{title}: {', '.join(f'{name} {count}' for name, count in counts.items())}"] if counts else []
-        )
-    return [Opening(one) for one in said]
-
-
-def _core(found: Any, view: View) -> list[Block]:
-    return [Page(found.text)] if found.text else [Opening("No core memory yet.")]
-
-
-def _cited(found: Any, view: View) -> list[Block]:
-    return [Opening(f"Noted: {several(len(found.cell_ids), 'memory', 'memories')}.")]
-
-
 def _released(found: Any, view: View) -> list[Block]:
     return [Opening(f"Back to the next night: {len(found.ids)}. {shorts(found.ids)}")]
 
@@ -434,11 +413,8 @@ _RENDERERS: Final[dict[str, Render]] = {
     "Assembled": _context,
     "EntityResult": _entity,
     "Timeline": _timeline,
-    "CoreMemory": _core,
     "Done": _done,
     "Erased": _erased,
-    "Recorded": _recorded,
-    "Cited": _cited,
     "Released": _released,
     **cells.RENDERERS,
     **home.RENDERERS,
@@ -446,4 +422,4 @@ _RENDERERS: Final[dict[str, Render]] = {
 }
 """By the name of the type: the types of the HTTP and hook rooms would bring FastAPI into every command."""
 
-_LISTS: Final[dict[str, Render]] = {"Dispute": _disputes, **cells.LISTS, **home.LISTS, **runs.LISTS}
+_LISTS: Final[dict[str, Render]] = {"Dispute": _disputes, **cells.LISTS, **home.LISTS}
