@@ -5,13 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from slowwave.ingest.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.interfaces.rendering.agents import MOST_BYTES, page
 from slowwave.interfaces.rendering.answers import blocks_of
 from slowwave.interfaces.rendering.blocks import Cursor, Note, Table, line
 from slowwave.interfaces.rendering.blocks import Page as PageBlock
 from slowwave.interfaces.rendering.text import terminal
 from slowwave.interfaces.rendering.view import View, view_of
-from slowwave.interfaces.rendering.words import ago, size_of
+from slowwave.interfaces.rendering.words import ago
 from slowwave.schemas.results import Page, Recorded
 from slowwave.schemas.runs import FlowRun
 from tests.results import NOW, RESULTS
@@ -59,14 +60,8 @@ def test_a_moment_is_told_in_its_largest_whole_unit(seconds: float, told: str) -
     assert ago(NOW - timedelta(seconds=seconds), NOW) == told
 
 
-def test_an_unknown_day_and_a_size_are_told_in_words() -> None:
+def test_an_unknown_day_is_told_in_words() -> None:
     assert ago(datetime(1970, 1, 1, tzinfo=UTC), NOW) == "day unknown"
-    assert [size_of(count) for count in (12, 2048, 3 * 1024**2, 5 * 1024**3)] == [
-        "12 B",
-        "2.0 KiB",
-        "3.0 MiB",
-        "5.0 GiB",
-    ]
 
 
 @pytest.mark.parametrize("text", ["staging " * 40, "窯の温度 " * 80])
@@ -78,6 +73,14 @@ def test_a_page_has_a_bound_in_every_script_and_counts_what_it_leaves_out(text: 
         assert f"({300 - shown.count('number ')} {what} left out: narrow" in shown
     assert "number 299" in newest
     assert "number 1 " in oldest
+
+
+def test_a_context_that_is_too_long_is_cut_at_a_line_within_its_fence() -> None:
+    text = "\n".join([FENCE_OPEN, *["- 窯の温度 is stored here"] * 1_000, FENCE_CLOSE])
+    shown = page([PageBlock(text, is_fenced=True)], View(NOW))
+    assert len(shown.encode()) <= MOST_BYTES
+    *_, said, last = shown.splitlines()
+    assert (said, last) == ("(the rest is left out: ask with a smaller budget_tokens)", FENCE_CLOSE)
 
 
 def test_a_page_of_a_list_that_was_cut_names_no_next_page() -> None:

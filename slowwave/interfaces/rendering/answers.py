@@ -98,8 +98,7 @@ def _search(found: SearchResult, view: View) -> list[Block]:
     has_projects = len({hit.project_id for hit in found.cells}) > 1
     entries = [
         *(_topic(hit, view) for hit in found.topics),
-        *(_cell(hit, view, has_projects=has_projects) for hit in found.cells),
-        *map(_reason, found.reasons),
+        *(_cell(hit, view, has_projects=has_projects) for hit in [*found.cells, *found.reasons]),
         *(_turn(hit, view) for hit in found.turns),
     ]
     if not entries:
@@ -146,7 +145,7 @@ def _cell(hit: Cell, view: View, *, has_projects: bool) -> Entry:
     rest = _meta("", *source, f"from {hit.source_name}")
     return Entry(
         (
-            Heading(f"Memory [{hit.cell_type}] ({view.ago(hit.event_time)}, salience: {hit.salience:.1f})"),
+            Heading(_title(hit, view)),
             _excerpt(hit.rank),
             *(line(f"{number}. {step}", indent=2) for number, step in enumerate(hit.steps, start=1)),
             *([line(f"form: {hit.template}", indent=2)] if hit.template else []),
@@ -160,14 +159,12 @@ def _cell(hit: Cell, view: View, *, has_projects: bool) -> Entry:
     )
 
 
-def _reason(hit: Cell) -> Entry:
-    """A memory that led to another one, and how."""
-    step = hit.step
-    assert step is not None  # every reason was reached by one
-    how = f": {clipped(step.predicate)}" if step.predicate else ""
-    title = f"{STEP_NAMES.get(step.relation, step.relation)} {short(step.reached_from)}{how}"
-    about = (f"id {short(hit.cell_id)}", day_of(hit.event_time), hit.whose or PERSON, hit.status)
-    return Entry((Heading(title), _excerpt(hit.rank), _meta(*about, f"from {hit.source_name}")))
+def _title(hit: Cell, view: View) -> str:
+    """The title of a memory: its type, or how it led to another one."""
+    if hit.step is None:
+        return f"Memory [{hit.cell_type}] ({view.ago(hit.event_time)}, salience: {hit.salience:.1f})"
+    how = f": {clipped(hit.step.predicate)}" if hit.step.predicate else ""
+    return f"{STEP_NAMES.get(hit.step.relation, hit.step.relation)} {short(hit.step.reached_from)}{how}"
 
 
 def _turn(hit: Turn, view: View) -> Entry:
