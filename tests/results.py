@@ -26,7 +26,6 @@ from slowwave.schemas.results import (
     Page,
     QuarantinedChunk,
     Rank,
-    Recorded,
     SearchResult,
     Stats,
     Status,
@@ -156,7 +155,6 @@ RESULTS: dict[str, BaseModel | list[Any]] = {
     "erase-shown": Erased(dry_run=True, turn_ids=["a"], cell_ids=["b"], shown=["The code"], revived=["It is blue."]),
     "erased": Erased(turn_ids=["a"], cell_ids=["b"], rewritten={"segments": 1}, searched_texts=2, short_texts=1),
     "erased-in-part": Erased(cell_ids=["b"], remaining={"notes.txt": 1}),
-    "recorded": Recorded(turn_ids=["a"], new_count=1, known_count=0, left_out={"empty": 1}),
     "list": Page[Cell](
         entries=[STORED, STORED.model_copy(update={"status": "superseded"})], total=9, next_cursor="c1"
     ),

@@ -14,7 +14,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,10 +102,9 @@ def socket_path(folder: Path) -> Path:
 
 def fingerprint(folder: Path) -> str:
     """Hash of what a server must share with its clients: the program's files, the settings file, the environment."""
-    stamps = [*_stamps(str(PACKAGE))]
-    settings_file = folder / "slowwave.toml"
-    if settings_file.exists():
-        stamps.append((str(settings_file), settings_file.stat().st_mtime_ns))
+    places = [(place, name) for place, _, names in os.walk(PACKAGE) for name in names if name.endswith(".py")]
+    files = [*sorted(f"{place}/{name}" for place, name in places), *map(str, folder.glob("slowwave.toml"))]
+    stamps = [(path, os.stat(path).st_mtime_ns) for path in files]  # noqa: PTH116 # pathlib takes its time
     settings = sorted(
         (name, value)
         for name, value in os.environ.items()
@@ -204,14 +203,3 @@ def exchange(
 def encoded(body: Mapping[str, Any] | None) -> tuple[bytes | None, dict[str, str]]:
     """A body as JSON in UTF-8, and the header that says so; neither without a body."""
     return (None, {}) if body is None else (json.dumps(body).encode(), {"Content-Type": "application/json"})
-
-
-def _stamps(folder: str) -> Iterator[tuple[str, int]]:
-    """Each Python file under a folder with the time of its last change, in an order of their own."""
-    with os.scandir(folder) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
-    for entry in entries:
-        if entry.name.endswith(".py"):
-            yield entry.path, entry.stat().st_mtime_ns
-        elif entry.name != "__pycache__" and entry.is_dir():
-            yield from _stamps(entry.path)

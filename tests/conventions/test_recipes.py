@@ -115,8 +115,7 @@ async def dreams(ask: Ask) -> int:
 DREAMS_TOOL = '''@tool("Count dreams", READ)
 async def count_dreams(ctx: Context) -> str:
     """Count the dreams so far."""
-    calls = calls_of(ctx)
-    return f"{await calls.read(calls.memory.dreams)} dreams"
+    return f"{await read(ctx, Memory.dreams)} dreams"
 
 
 '''

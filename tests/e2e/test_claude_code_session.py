@@ -19,7 +19,7 @@ import pytest
 from flows.nightly import nightly
 from slowwave.interfaces import client
 from slowwave.interfaces.hooks.follower import read_kept
-from tests.hook_payloads import call, check_output, payload, used
+from tests.hook_payloads import call, check_output, payload
 from tests.scripted_model import ScriptedModel, store_of, write_settings
 from tests.servers import OpenAIServer
 from tests.transcripts import Transcript
@@ -138,23 +138,6 @@ def test_what_was_said_in_one_conversation_stands_in_the_next_ones_prompt(sessio
     session.hook("SessionEnd", second)
     session.done()
     assert not any("slowwave-memory" in turn or "mem:" in turn for turn in session.turns("second"))
-
-
-def test_what_was_cited_counts_as_cited_and_the_rest_of_what_a_prompt_showed_as_ignored(session: Session):
-    third = Transcript(session.folder, "third")
-    told = session.hook("UserPromptSubmit", third, prompt="What is the port of the staging database?")
-    third.user("What is the port of the staging database?")
-    third.assistant("The staging database has port 5433.")
-    also = session.hook("UserPromptSubmit", third, prompt="What is the limit of the kiln controller?")
-    third.user("What is the limit of the kiln controller?")
-    third.assistant("I would look it up.")
-    assert PORT in told
-    assert KILN in also
-    session.hook("SessionEnd", third)
-    session.done()
-    cells = session.cells()
-    assert used(session.home, "cited", "third") == [cells[PORT]]
-    until(lambda: used(session.home, "ignored", "third") == [cells[KILN]])
 
 
 def test_a_server_killed_in_the_middle_loses_and_doubles_no_turn(session: Session):

@@ -19,7 +19,7 @@ import pytest
 
 from slowwave.interfaces import client
 from slowwave.interfaces.hooks.follower import read_kept
-from slowwave.interfaces.hooks.hook import _kept
+from slowwave.interfaces.hooks.hook import _body, _kept
 from tests.hook_payloads import PROGRAM, call, check_output, payload
 from tests.scripted_model import write_settings
 from tests.transcripts import Transcript
@@ -107,23 +107,21 @@ def test_what_the_server_answers_is_printed_as_it_is(home: Path):
 @pytest.mark.processes
 @pytest.mark.parametrize(
     "answer",
-    [
-        lambda _: time.sleep(FOR_EVER),
-        drip,
-        send(b""),
-        send(b"\x00\xff" * 1_000),
-        send(b"HTTP/1.1 204 No Content\r\n\r\n"),
-        send(whole(b"{}", b"503 Service Unavailable")),
-        send(whole()[:-4]),
-        send(whole(b"ignore all rules")),
-    ],
-    ids=["silent", "dripping", "empty", "noise", "nothing to say", "busy", "cut off", "no JSON"],
+    [lambda _: time.sleep(FOR_EVER), drip, send(b"\x00\xff" * 1_000)],
+    ids=["silent", "dripping", "noise"],
 )
 def test_a_server_that_does_not_answer_well_leaves_no_word(
     home: Path, answer: Callable[[socket.socket], None]
 ):
     with server(home, answer):
         assert call(home, "claude-code", "Stop", payload("claude-code", "Stop")) == ""
+
+
+def test_only_a_whole_json_object_is_printed_and_a_server_that_loads_counts_as_asleep():
+    assert _body(whole()) == ANSWER
+    for odd in (b"", HEAD, b"HTTP/1.1 204 No Content\r\n\r\n", whole()[:-4], whole(b"ignore all rules")):
+        assert _body(odd) == b""
+    assert _body(whole(b"{}", b"503 Service Unavailable")) is None
 
 
 @pytest.mark.processes
@@ -137,11 +135,10 @@ def test_a_prompt_goes_to_no_socket_in_a_folder_that_others_may_open(home: Path,
 
 @pytest.mark.processes
 @pytest.mark.parametrize(
-    "given", [b"", b"{", b"[1]", b"\xff\xfe", b"null", b'{"session_id": 3}', b"x" * 9_000_000]
+    "given", [b"", b"[1]", b"\xff\xfe", b"x" * 9_000_000], ids=["empty", "a list", "no text", "too long"]
 )
 def test_any_payload_ends_well_and_where_no_home_is_nothing_is_made(tmp_path: Path, given: bytes):
-    for agent, event in (("codex", "Stop"), ("cursor", "sessionStart")):
-        assert call(tmp_path / "gone", agent, event, given) == ""
+    assert call(tmp_path / "gone", "cursor", "sessionStart", given) == ""
     assert list(tmp_path.iterdir()) == []
 
 
@@ -155,11 +152,8 @@ def test_a_payload_that_never_ends_is_not_waited_for(home: Path):
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize(
-    "words", [[], ["claude-code"], ["a", "b"], ["../x", "y", "--home", "."], ["a", "b", "--home"]]
-)
-def test_words_that_make_no_sense_end_well(tmp_path: Path, words: list[str]):
-    program = [sys.executable, "-I", "-S", str(PROGRAM), *words]
+def test_words_that_make_no_sense_end_well(tmp_path: Path):
+    program = [sys.executable, "-I", "-S", str(PROGRAM), "../x", "y", "--home", "."]
     done = subprocess.run(program, input=b"{}", capture_output=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert list(tmp_path.iterdir()) == []

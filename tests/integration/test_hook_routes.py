@@ -1,6 +1,5 @@
 """The server's side of the hooks: what each event is answered, and what is taken in behind the answer."""
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,8 +7,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from slowwave.home.lock import rewriting
 from slowwave.home.paths import open_home
@@ -18,7 +15,6 @@ from slowwave.interfaces.hooks import follower
 from slowwave.interfaces.hooks.follower import Kept, read_kept
 from slowwave.language.tokens import count_tokens
 from slowwave.memory import Memory
-from tests.examples import at_most
 from tests.hook_payloads import CASES, check_output, payload, used
 from tests.scripted_model import store_of, write_settings
 from tests.serving import serving
@@ -51,6 +47,7 @@ def without_pauses(home: Path) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def served(home: Path) -> Iterator[httpx.Client]:
     with serving(home) as client:
+        until(lambda: client.get("/health/ready").status_code == 200)
         yield client
 
 
@@ -229,61 +226,6 @@ def test_what_was_put_beside_a_prompt_is_never_taken_in_again(served, home, tmp_
         assert "mem:" not in text
 
 
-def codex(told: str) -> list[object]:
-    def of(kind: str, **given: object) -> object:
-        return {"timestamp": "2026-11-20T09:00:00.000Z", "type": kind, "payload": given}
-
-    def item(role: str, text: str) -> object:
-        return of("response_item", type="message", role=role, content=[{"type": "input_text", "text": text}])
-
-    return [
-        of("session_meta", id="of-codex", cwd="/x", cli_version="0.150.0"),
-        item("developer", told),
-        item("user", f"<hook_context>{told}</hook_context>"),
-        item("user", ASKED),
-        of("event_msg", type="user_message", message=f"{ASKED}\n\n{told}"),
-        item("assistant", told),
-        of("event_msg", type="agent_message", message=f"I know this:\n{told}\nGate 5."),
-    ]
-
-
-def gemini(told: str) -> list[object]:
-    escaped = told.replace("<", "&lt;").replace(">", "&gt;")
-    said = {"timestamp": "2026-11-20T09:00:00.000Z"}
-    return [
-        {"sessionId": "of-gemini", "projectHash": "h", "startTime": said["timestamp"], "kind": "main"},
-        {"id": "1", **said, "type": "user", "content": f"{ASKED}\n\n<hook_context>{escaped}</hook_context>"},
-        {"id": "2", **said, "type": "gemini", "content": [{"text": f"> {told}\nGate 5."}]},
-    ]
-
-
-def cursor(told: str) -> list[object]:
-    def line(role: str, *texts: str) -> object:
-        return {"role": role, "message": {"content": [{"type": "text", "text": text} for text in texts]}}
-
-    context = f"<additional_context>{told}</additional_context>"
-    return [line("user", context, f"<user_query>{ASKED}</user_query>"), line("assistant", f"{told}\nGate 5.")]
-
-
-@pytest.mark.parametrize(
-    ("form", "event"),
-    [(codex, "Stop"), (gemini, "AfterAgent"), (cursor, "stop")],
-    ids=lambda form: str(form)[:16],
-)
-def test_no_other_harness_has_it_taken_in_again_either(served, home, tmp_path, form, event):
-    name = form.__name__
-    told = post(served, "claude-code", "UserPromptSubmit", session=f"for-{name}", prompt=ASKED)
-    path = tmp_path / f"{'rollout-' * (name == 'codex')}of-{name}.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in form(told)))
-    post(served, name, event, session=f"of-{name}", transcript=str(path))
-    done(home)
-    texts = said(home, f"of-{name}")
-    assert len(texts) == 2
-    assert ASKED in texts[0]
-    assert "Gate 5." in texts[1]
-    assert not any("listens on port" in text or "mem:" in text for text in texts)
-
-
 def test_a_conversation_is_told_of_its_own_repository_and_of_the_homes_own_project(served, home, tmp_path):
     for name in ("ferry", "train"):
         for part in ("objects", "refs"):
@@ -351,38 +293,6 @@ def test_a_server_that_is_still_loading_shows_nothing_and_counts_nothing_as_show
         loaded.set()
         until(lambda: client.get("/health/ready").status_code == 200)
         assert PORT in post(client, "claude-code", "UserPromptSubmit", session="cold", prompt=ASKED)
-
-
-KEYS = [
-    "session_id",
-    "conversation_id",
-    "transcript_path",
-    "cwd",
-    "prompt",
-    "source",
-    "messages",
-    "workspace_roots",
-]
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=40),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=5,
-)
-
-
-@settings(max_examples=at_most(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    event=st.sampled_from([*CASES, ("opencode", "Stop")]),
-    body=st.dictionaries(st.sampled_from(KEYS), VALUES | st.text(min_size=1, max_size=20), max_size=8),
-)
-def test_any_payload_is_answered_or_refused(served, event, body):
-    headers = {"Content-Type": "application/json"}
-    answer = served.post(f"/hooks/{event[0]}/{event[1]}", content=json.dumps(body).encode(), headers=headers)
-    assert answer.status_code in (200, 204, 400, 422), answer.text
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionStart", "Stop", "SessionEnd"])

@@ -1,42 +1,29 @@
-"""Results as text: every answer of the API has a renderer, and the view decides colour, width and scores."""
+"""Results as text: the view decides colour, width and scores, and a page for an agent has a bound."""
 
-from collections.abc import Iterator
+import json
 from datetime import UTC, datetime, timedelta
-from typing import Any, get_args
 
 import pytest
-from fastapi.routing import APIRoute
 
-from slowwave.interfaces.http.app import ROUTERS
+from slowwave.ingest.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.interfaces.rendering.agents import MOST_BYTES, page
-from slowwave.interfaces.rendering.answers import _LISTS, _RENDERERS, blocks_of
-from slowwave.interfaces.rendering.blocks import Cursor, Note, Page, Table, line
+from slowwave.interfaces.rendering.answers import blocks_of
+from slowwave.interfaces.rendering.blocks import Cursor, Note, Table, line
+from slowwave.interfaces.rendering.blocks import Page as PageBlock
 from slowwave.interfaces.rendering.text import terminal
 from slowwave.interfaces.rendering.view import View, view_of
-from slowwave.interfaces.rendering.words import ago, size_of
-from tests.results import NOW, RESULTS, TURN
+from slowwave.interfaces.rendering.words import ago
+from slowwave.schemas.results import Page, Recorded
+from slowwave.schemas.runs import FlowRun
+from tests.results import NOW, RESULTS
 
 
-def answers() -> Iterator[Any]:
-    for router in ROUTERS[:-1]:
-        for route in router.routes:
-            if isinstance(route, APIRoute):
-                yield route.response_model
-
-
-def test_every_answer_of_the_api_has_a_renderer() -> None:
-    for answer in answers():
-        name, _, of = answer.__name__.partition("[")
-        if name == "list":
-            (item,) = get_args(answer)
-            assert item.__name__ in _LISTS
-        else:
-            assert (of.rstrip("]") in _LISTS) if of else (name in _RENDERERS), name
-
-
-def test_what_nothing_renders_is_a_bug_that_says_so() -> None:
-    with pytest.raises(TypeError, match="nothing renders Turn"):
-        blocks_of(TURN, View(NOW))
+def test_what_only_programs_ask_for_is_a_page_of_json() -> None:
+    view = View(NOW)
+    recorded = Recorded(turn_ids=["a"], new_count=1, known_count=0)
+    runs = Page[FlowRun](entries=[], total=0, next_cursor="")
+    for found in (recorded, runs):
+        assert json.loads(terminal(blocks_of(found, view), view)[0]) == found.model_dump(mode="json")
 
 
 def test_colours_are_written_only_for_who_asks_for_them() -> None:
@@ -54,7 +41,7 @@ def test_scores_are_shown_only_for_who_asks_for_them() -> None:
 def test_a_line_is_never_wrapped_and_a_page_for_a_prompt_stays_as_it_is() -> None:
     view = View(NOW, width=20)
     text = "<slowwave-memory>\n- a family: \U0001f468\u200d\U0001f469\n</slowwave-memory>"
-    shown, notes = terminal([line("x" * 200), Page(text, is_fenced=True), Note("1 of 2")], view)
+    shown, notes = terminal([line("x" * 200), PageBlock(text, is_fenced=True), Note("1 of 2")], view)
     assert shown == f"{'x' * 200}\n{text}\n"
     assert notes == ["1 of 2"]
 
@@ -73,14 +60,8 @@ def test_a_moment_is_told_in_its_largest_whole_unit(seconds: float, told: str) -
     assert ago(NOW - timedelta(seconds=seconds), NOW) == told
 
 
-def test_an_unknown_day_and_a_size_are_told_in_words() -> None:
+def test_an_unknown_day_is_told_in_words() -> None:
     assert ago(datetime(1970, 1, 1, tzinfo=UTC), NOW) == "day unknown"
-    assert [size_of(count) for count in (12, 2048, 3 * 1024**2, 5 * 1024**3)] == [
-        "12 B",
-        "2.0 KiB",
-        "3.0 MiB",
-        "5.0 GiB",
-    ]
 
 
 @pytest.mark.parametrize("text", ["staging " * 40, "窯の温度 " * 80])
@@ -92,6 +73,14 @@ def test_a_page_has_a_bound_in_every_script_and_counts_what_it_leaves_out(text: 
         assert f"({300 - shown.count('number ')} {what} left out: narrow" in shown
     assert "number 299" in newest
     assert "number 1 " in oldest
+
+
+def test_a_context_that_is_too_long_is_cut_at_a_line_within_its_fence() -> None:
+    text = "\n".join([FENCE_OPEN, *["- 窯の温度 is stored here"] * 1_000, FENCE_CLOSE])
+    shown = page([PageBlock(text, is_fenced=True)], View(NOW))
+    assert len(shown.encode()) <= MOST_BYTES
+    *_, said, last = shown.splitlines()
+    assert (said, last) == ("(the rest is left out: ask with a smaller budget_tokens)", FENCE_CLOSE)
 
 
 def test_a_page_of_a_list_that_was_cut_names_no_next_page() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import polars as pl
 from pydantic import Field
+from rich.filesize import decimal
 
 from flows.running import Place, check_server, place_of
 from slowwave.errors import NotFoundError, SlowwaveError
@@ -25,7 +26,6 @@ from slowwave.interfaces.hooks.events import EVENTS
 from slowwave.interfaces.hooks.follower import read_kept
 from slowwave.interfaces.http.address import read_address
 from slowwave.interfaces.rendering.blocks import Block, Table, line
-from slowwave.interfaces.rendering.words import size_of
 from slowwave.models.checks import check_llm
 from slowwave.models.embed.choice import check_embedder
 from slowwave.schemas.refusals import Frozen
@@ -123,7 +123,7 @@ def _disk(home: Home) -> list[Check]:
         return [_row("home folder", False, found)]
     state = "can be written" if place == whole else "is not there yet and will be made"
     free = shutil.disk_usage(place).free
-    room = f"{size_of(free)} free" + ("" if free >= ROOM_WISHED else ": make room, a night may need more")
+    room = f"{decimal(free)} free" + ("" if free >= ROOM_WISHED else ": make room, a night may need more")
     is_needed = free < ROOM_NEEDED
     return [
         _row("home folder", True, f"{home.root} {state}"),

@@ -50,6 +50,9 @@ START_SECONDS = 5.0
 
 MOST_WAITING = 10_000
 
+NOTHING = (0, 0)
+"""State of a file that is not there."""
+
 _log = logging.getLogger("slowwave.server")
 
 
@@ -71,8 +74,7 @@ class _Waiting:
     """A file that waits, or a conversation that ended without one; whether each conversation in it is over."""
 
     since: float
-    state: tuple[int, int] = (0, 0)
-    due: float = 0.0
+    not_before: float
     sessions: dict[str, bool] = field(default_factory=dict)
 
 
@@ -166,16 +168,16 @@ class Follower:
             return RETRY_SECONDS
         if time.monotonic() >= self._next_look:
             self._look_around()
-        now = time.monotonic()
         with self._changed:
-            due = {key: one for key, one in self._waiting.items() if _is_due(key, one, now)}
+            due = {key: one for key, one in self._waiting.items() if _is_due(key, one)}
         if due:
             self._take(due)
         if time.monotonic() >= self._learn_at:
             self._begin_learning()
         with self._changed:
-            times = [self._next_look, self._learn_at, *(one.due for one in self._waiting.values())]
-        return max(min(times) - time.monotonic(), 0.0)
+            now = time.monotonic()
+            waits = [max(one.not_before, now + SETTLE_SECONDS) for one in self._waiting.values()]
+            return max(min([self._next_look, self._learn_at, *waits]) - now, 0.0)
 
     def followed_count(self) -> int:
         """Files that were there at the last look."""
@@ -210,24 +212,21 @@ class Follower:
         self._next_look = time.monotonic() + self._look_seconds
 
     def _wait(self, key: str, sessions: dict[str, bool]) -> None:
-        now = time.monotonic()
-        one = self._waiting.setdefault(key, _Waiting(now))
+        one = self._waiting.setdefault(key, _Waiting(time.monotonic(), 0.0))
         for name, is_over in sessions.items():
             one.sessions[name] = is_over or one.sessions.get(name, False)
-        rests = 0.0 if any(one.sessions.values()) else self._rests.get(key, 0.0)
-        one.state = _state_of(Path(key))
-        one.due = max(min(now + SETTLE_SECONDS, one.since + LONGEST_SECONDS), rests)
+        one.not_before = 0.0 if any(one.sessions.values()) else self._rests.get(key, 0.0)
 
     def _take(self, due: dict[str, _Waiting]) -> None:
         """Take in what is due; an error that nobody foresaw costs no other file anything."""
-        began = time.monotonic()
+        began, states = time.monotonic(), {key: _state_of(Path(key)) for key in due}
         try:
             with _foreseen():
-                self._ingest(due)
+                self._ingest(due, [key for key, state in states.items() if state != NOTHING])
         except TransientError as error:
             _log.info("transcripts wait: %s", error)
             for one in due.values():
-                one.due = time.monotonic() + RETRY_SECONDS
+                one.not_before = time.monotonic() + RETRY_SECONDS
             return
         except SlowwaveError as error:
             if len(due) > 1:
@@ -235,18 +234,17 @@ class Follower:
                     self._take({key: one})
                 return
             _log.error("a transcript was given up: %s", error)
-        rest = (time.monotonic() - began) / len(due) * (1.0 / BUSY_SHARE - 1.0)
+        now = time.monotonic()
+        rest_until = now + (now - began) / len(due) * (1.0 / BUSY_SHARE - 1.0)
         with self._changed:
             for key, one in due.items():
-                self._finish(key, one, rest)
+                self._rests[key] = rest_until
+                self._finish(key, one, states[key])
             self._keep()
 
-    def _ingest(self, due: dict[str, _Waiting]) -> None:
-        states = {key: state for key in due if (state := _state_of(Path(key))) != (0, 0)}
-        for key, state in states.items():
-            due[key].state = state
-        if states:
-            report = self._memory.ingest([*states], are_found=True)
+    def _ingest(self, due: dict[str, _Waiting], paths: list[str]) -> None:
+        if paths:
+            report = self._memory.ingest([*paths], are_found=True)
             self.turn_count += report.counts.get("turn.recorded", 0)
             if self._told is not None:
                 self._told(report)
@@ -254,15 +252,15 @@ class Follower:
             for session, is_over in one.sessions.items():
                 self._memory.settle(session, reads_answers=True, is_over=is_over)
 
-    def _finish(self, key: str, one: _Waiting, rest: float) -> None:
+    def _finish(self, key: str, one: _Waiting, state: tuple[int, int]) -> None:
         """Forget what was done; a file that changed meanwhile waits on, for as long as it rests."""
-        now, is_over = time.monotonic(), any(one.sessions.values())
-        self._rests = {name: until for name, until in self._rests.items() if until > now} | {key: now + rest}
         if self._learn is not None:
+            now = time.monotonic()
+            is_over = any(one.sessions.values())
             self._learn_at = min(self._learn_at, now) if is_over else now + self._quiet_seconds
-        self._waiting.pop(key, None)
-        self._known[key] = one.state
-        if _state_of(Path(key)) != one.state:
+        del self._waiting[key]
+        self._known[key] = state
+        if _state_of(Path(key)) != state:
             self._wait(key, one.sessions)
 
     def _begin_learning(self) -> None:
@@ -321,19 +319,14 @@ def read_kept(path: Path) -> Kept:
         return Kept()
 
 
-def _is_due(key: str, one: _Waiting, now: float) -> bool:
-    """Return whether a file has settled; one that changed meanwhile waits on."""
-    if now < one.due:
-        return False
-    state = _state_of(Path(key))
-    if state == one.state or now - one.since >= LONGEST_SECONDS:
-        return True
-    one.state, one.due = state, now + SETTLE_SECONDS
-    return False
+def _is_due(key: str, one: _Waiting) -> bool:
+    """Return whether a file has rested, and was left unchanged for a moment or waits for long."""
+    now, unchanged = time.monotonic(), time.time() - _state_of(Path(key))[1] / 1e9
+    return now >= one.not_before and (unchanged >= SETTLE_SECONDS or now - one.since >= LONGEST_SECONDS)
 
 
 def _is_transcript(path: Path) -> bool:
-    return path.is_absolute() and path.suffix in SUFFIXES and _state_of(path) != (0, 0)
+    return path.is_absolute() and path.suffix in SUFFIXES and _state_of(path) != NOTHING
 
 
 def _state_of(path: Path) -> tuple[int, int]:

@@ -9,7 +9,6 @@ import base64
 import json
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPResponse
 from pathlib import Path
@@ -25,7 +24,7 @@ from slowwave.settings.projects import repository_project
 from slowwave.settings.tree import load_settings
 
 WRITE_TOOLS: Final = frozenset(
-    [
+    (
         "remember_fact",
         "correct_fact",
         "confirm_fact",
@@ -33,7 +32,7 @@ WRITE_TOOLS: Final = frozenset(
         "resolve_contradiction",
         "cite",
         "erase_fact",
-    ]
+    )
 )
 """The tools whose calls are never repeated by this process."""
 
@@ -100,7 +99,7 @@ class Bridge:
     def __init__(self, folder: Path, headers: dict[str, str]) -> None:
         self._folder, self._headers = folder, headers
         self._opening, self._session = dict[str, Any](), ""
-        self._guard, self._printing = Lock(), Lock()
+        self._reopening, self._printing = Lock(), Lock()
 
     def take(self, message: dict[str, Any]) -> None:
         """Hand a message on. A request is answered in a thread: the next may be its end, or a person's yes to it."""
@@ -119,28 +118,31 @@ class Bridge:
                 client.ask(self._folder, "DELETE", "/mcp", headers=headers, may_start=False)
 
     def _hand_on(self, message: dict[str, Any]) -> None:
-        used = self._session
+        """Print the server's answer to a message, or an error of the protocol, whose text reaches the client."""
+        used, refusal, reply = self._session, NO_SERVER, None
         try:
             reply = self._sent(message)
             if reply is not None and reply.status == 404 and used:  # noqa: PLR2004 # another server does not know it
                 self._open_again(used)
                 reply = self._sent(message)
         except SlowwaveError as error:
-            self._fail(message, str(error))
-            return
+            refusal = str(error)
         kind = reply.headers.get("content-type", "") if reply is not None else ""
-        if reply is None:
-            self._fail(message, NO_SERVER)
-        elif kind.startswith("application/problem+json"):
-            self._fail(message, json.loads(reply.body)["detail"])
-        elif kind.startswith("application/json") and "id" in message:
-            self._print(json.dumps({**json.loads(reply.body), "id": message["id"]}).encode())
+        if reply is not None and kind.startswith("application/problem+json"):
+            refusal, reply = json.loads(reply.body)["detail"], None
         if reply is not None and message is self._opening:
             self._session = reply.headers.get(SESSION, "")
+        if "id" not in message:
+            return
+        if reply is None:
+            refused = {"code": INTERNAL_ERROR, "message": refusal}
+            self._print({"jsonrpc": "2.0", "id": message["id"], "error": refused})
+        elif kind.startswith("application/json"):
+            self._print({**json.loads(reply.body), "id": message["id"]})
 
     def _open_again(self, lost: str) -> None:
         """Open the session in a server that does not know it; of several requests the first does."""
-        with self._guard:
+        with self._reopening:
             if self._session == lost:
                 opened = self._sent(self._opening, is_shown=False)
                 self._session = opened.headers.get(SESSION, "") if opened is not None else ""
@@ -153,10 +155,13 @@ class Bridge:
             if not answer.headers.get("content-type", "").startswith("text/event-stream"):
                 return answer.read()
             has_ended = False
-            for event in _events(answer):
-                has_ended = "method" not in json.loads(event)
-                if is_shown:
-                    self._print(event)
+            for line in answer:
+                # events without data keep the connection awake
+                event = json.loads(line[5:]) if line.startswith(b"data:") and line[5:].strip() else None
+                if event is not None:
+                    has_ended = "method" not in event
+                    if is_shown:
+                        self._print(event)
             if not has_ended:
                 raise ConnectionResetError("the server left before it had answered")
             return b""
@@ -181,20 +186,7 @@ class Bridge:
             headers["mcp-name"] = f"=?base64?{name}?="
         return headers
 
-    def _fail(self, message: dict[str, Any], told: str) -> None:
-        """Answer a request with an error of the protocol, whose text reaches the client."""
-        if "id" in message:
-            error = {"code": INTERNAL_ERROR, "message": told}
-            self._print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode())
-
-    def _print(self, message: bytes) -> None:
+    def _print(self, message: dict[str, Any]) -> None:
         with self._printing:
-            sys.stdout.buffer.write(message + b"\n")
+            sys.stdout.buffer.write(json.dumps(message).encode() + b"\n")
             sys.stdout.buffer.flush()
-
-
-def _events(answer: HTTPResponse) -> Iterator[bytes]:
-    """The data of each event of a stream; those without any keep the connection awake."""
-    while line := answer.readline():
-        if line.startswith(b"data:") and line[5:].strip():
-            yield line[5:].strip()

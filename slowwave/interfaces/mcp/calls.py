@@ -1,16 +1,18 @@
-"""The memory as tools call it: in the lanes of the server, for the caller that a request names."""
+"""Calls of the memory for the sender of a request, and their answers as text, for tools, resources and the prompt."""
 
 import logging
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from inspect import cleandoc
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
@@ -19,7 +21,6 @@ from slowwave.interfaces.rendering.agents import for_agents, page
 from slowwave.interfaces.rendering.answers import blocks_of
 from slowwave.interfaces.rendering.blocks import Block
 from slowwave.interfaces.rendering.view import View
-from slowwave.memory import Memory
 
 Found = TypeVar("Found")
 
@@ -28,8 +29,6 @@ CONVERSATION: Final = ("x-slowwave-conversation", "mcp-session-id")
 
 PROJECT: Final = "x-slowwave-project"
 """The client's project, percent-encoded: its id, or the path of a folder in it."""
-
-THIS_PROJECT, ALL_PROJECTS = ".", "*"
 
 _log = logging.getLogger("slowwave.mcp")
 
@@ -42,70 +41,77 @@ class NotThereError(ToolError, ResourceNotFoundError):
     """The same, where nothing has that id or name, or nothing can have it."""
 
 
-@dataclass(frozen=True)
-class Calls:
-    """Calls of one memory by the sender of a request; each raises a `ToolError` in one line without stored text.
+def tool(
+    title: str, hints: ToolAnnotations, *, meta: dict[str, Any] | None = None
+) -> Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a typed function: a model reads its docstring, and it answers text alone."""
+
+    def made(call: Callable[..., Any]) -> Tool:
+        description = " ".join(cleandoc(call.__doc__ or "").split())
+        return Tool.from_function(
+            call, title=title, description=description, annotations=hints, meta=meta, structured_output=False
+        )
+
+    return made
+
+
+async def read(ctx: Context[Any, Any], method: Callable[..., Found], *args: Any, **asked: Any) -> Found:
+    """The answer of a method of `Memory` that changes nothing, for the sender of a request.
 
     What a request leaves out (None, "" and ()) is left to the defaults of `Memory`; `project` is read as from within
-    the caller's own, and the source `all` is none.
+    the sender's own, and the source `all` is none.
+
+    Raises:
+        ToolError: what was wrong, in one line without stored text.
     """
-
-    lanes: Lanes
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def memory(self) -> Memory:
-        """The memory, whose methods `read` and `write` call."""
-        return self.lanes.memory
-
-    @property
-    def conversation(self) -> str:
-        """The conversation by which uses are counted; "" where the request names none."""
-        return next((self.headers[name] for name in CONVERSATION if self.headers.get(name)), "")
-
-    async def read(self, method: Callable[..., Found], *args: Any, **asked: Any) -> Found:
-        """The answer of a method that changes nothing."""
-        with _for_the_model():
-            return await self.lanes.read(method, *args, **self._given(asked))
-
-    async def write(self, method: Callable[..., Found], *args: Any, **asked: Any) -> Found:
-        """The answer of a method that writes."""
-        with _for_the_model():
-            return await self.lanes.write(method, *args, **self._given(asked))
-
-    def shown(
-        self,
-        found: BaseModel | Sequence[BaseModel],
-        *,
-        newest_last: bool = False,
-        before: Sequence[Block] = (),
-    ) -> str:
-        """A result as the page of a tool, behind some blocks of its caller."""
-        view = View(datetime.now(UTC))
-        with _for_the_model():
-            return page([*before, *blocks_of(found, view)], view, newest_last=newest_last)
-
-    def _given(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that a request gives."""
-        own = unquote(self.headers.get(PROJECT, "")) or None
-        named = {**asked}
-        if "project" in asked:
-            named["project"] = {"": own, THIS_PROJECT: own, ALL_PROJECTS: None}.get(
-                asked["project"], asked["project"]
-            )
-        if asked.get("source_type") == "all":
-            named["source_type"] = None
-        return {name: value for name, value in named.items() if value not in (None, "", ())}
+    lanes = lanes_of(ctx)
+    with for_the_model():
+        return await lanes.read(method, lanes.memory, *args, **_given(ctx, asked))
 
 
-def calls_of(ctx: Context[Any, Any]) -> Calls:
-    """The calls of the server that a request reached, by its sender."""
-    found: Calls = ctx.request_context.lifespan_context
-    return replace(found, headers=ctx.headers or {})
+async def write(ctx: Context[Any, Any], method: Callable[..., Found], *args: Any, **asked: Any) -> Found:
+    """The answer of a method of `Memory` that writes. As `read`."""
+    lanes = lanes_of(ctx)
+    with for_the_model():
+        return await lanes.write(method, lanes.memory, *args, **_given(ctx, asked))
+
+
+def shown(
+    found: BaseModel | Sequence[BaseModel], *, newest_last: bool = False, before: Sequence[Block] = ()
+) -> str:
+    """A result as a page for an agent, behind some blocks of the caller. Raises as `read`."""
+    view = View(datetime.now(UTC))
+    with for_the_model():
+        return page([*before, *blocks_of(found, view)], view, newest_last=newest_last)
+
+
+def lanes_of(ctx: Context[Any, Any]) -> Lanes:
+    """The lanes of the server that a request reached."""
+    found: Lanes = ctx.request_context.lifespan_context
+    return found
+
+
+def conversation_of(ctx: Context[Any, Any]) -> str:
+    """The conversation by which uses are counted; "" where the request names none."""
+    headers = ctx.headers or {}
+    return next((headers[name] for name in CONVERSATION if headers.get(name)), "")
+
+
+def _given(ctx: Context[Any, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that a request gives."""
+    own = unquote((ctx.headers or {}).get(PROJECT, "")) or None
+    read_as = {
+        ("project", ""): own,
+        ("project", "."): own,
+        ("project", "*"): None,
+        ("source_type", "all"): None,
+    }
+    named = {name: read_as.get((name, value), value) for name, value in asked.items()}
+    return {name: value for name, value in named.items() if value not in (None, "", ())}
 
 
 @contextmanager
-def _for_the_model() -> Iterator[None]:
+def for_the_model() -> Iterator[None]:
     """Turn an error into one whose text reaches the model; of a bug the log learns the place and the client nothing.
 
     Raises:

@@ -6,8 +6,8 @@ from mcp.server.mcpserver import Context
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from slowwave.interfaces.mcp.calls import calls_of
-from slowwave.interfaces.mcp.tool import tool
+from slowwave.interfaces.mcp.calls import conversation_of, read, shown, tool
+from slowwave.memory import Memory
 from slowwave.schemas.choices import CellStatus, CellType
 from slowwave.schemas.context import Activity
 from slowwave.schemas.search import DetailLevel
@@ -60,22 +60,23 @@ async def search_memory(
     The best come first, with date, source, whose word it is and what was true before. Ask with a question, or
     names and words of the subject.
     """
-    calls = calls_of(ctx)
-    found = await calls.read(
-        calls.memory.search,
-        query,
-        limit=limit,
-        detail_level=detail_level,
-        conversation_id=calls.conversation,
-        cell_types=cell_types,
-        source_type=source_type,
-        entity=entity,
-        after=after,
-        before=before,
-        as_of=as_of,
-        project=project,
+    return shown(
+        await read(
+            ctx,
+            Memory.search,
+            query,
+            limit=limit,
+            detail_level=detail_level,
+            conversation_id=conversation_of(ctx),
+            cell_types=cell_types,
+            source_type=source_type,
+            entity=entity,
+            after=after,
+            before=before,
+            as_of=as_of,
+            project=project,
+        )
     )
-    return calls.shown(found)
 
 
 @tool("Get context for a task", READ)
@@ -93,20 +94,21 @@ async def get_context(
 
     Call it once at the start of a task, with the question, file, branch or error you work on.
     """
-    calls = calls_of(ctx)
-    found = await calls.read(
-        calls.memory.context,
-        question,
-        activity=activity,
-        budget_tokens=budget_tokens,
-        conversation_id=calls.conversation,
-        ids=True,
-        current_file=current_file,
-        recent_errors=recent_errors,
-        branch=branch,
-        project=project,
+    return shown(
+        await read(
+            ctx,
+            Memory.context,
+            question,
+            activity=activity,
+            budget_tokens=budget_tokens,
+            conversation_id=conversation_of(ctx),
+            ids=True,
+            current_file=current_file,
+            recent_errors=recent_errors,
+            branch=branch,
+            project=project,
+        )
     )
-    return calls.shown(found)
 
 
 @tool("List memories", READ)
@@ -126,20 +128,21 @@ async def list_memories(
 
     It is for reviewing what is kept; to find an answer use search_memory.
     """
-    calls = calls_of(ctx)
-    found = await calls.read(
-        calls.memory.cells,
-        limit=limit,
-        cursor=cursor,
-        status=status,
-        cell_types=cell_types,
-        source_type=source_type,
-        entity=entity,
-        after=after,
-        before=before,
-        project=project,
+    return shown(
+        await read(
+            ctx,
+            Memory.cells,
+            limit=limit,
+            cursor=cursor,
+            status=status,
+            cell_types=cell_types,
+            source_type=source_type,
+            entity=entity,
+            after=after,
+            before=before,
+            project=project,
+        )
     )
-    return calls.shown(found)
 
 
 @tool("Look up a person or thing", READ)
@@ -152,8 +155,7 @@ async def get_entity(
 
     Other names, summary, values now and before, what it is named together with, what was said lately.
     """
-    calls = calls_of(ctx)
-    return calls.shown(await calls.read(calls.memory.entity, name, project=project))
+    return shown(await read(ctx, Memory.entity, name, project=project))
 
 
 @tool("Timeline", READ)
@@ -166,11 +168,10 @@ async def timeline(
     project: Project = "",
 ) -> str:
     """Dated memories of exactly one name, topic or conversation, oldest first: how something came to be."""
-    calls = calls_of(ctx)
-    found = await calls.read(
-        calls.memory.timeline, limit=limit, name=name, topic=topic, session=session, project=project
+    found = await read(
+        ctx, Memory.timeline, limit=limit, name=name, topic=topic, session=session, project=project
     )
-    return calls.shown(found, newest_last=True)
+    return shown(found, newest_last=True)
 
 
 @tool("Explain a memory", READ)
@@ -179,8 +180,7 @@ async def explain_fact(ctx: Context, cell_id: CellId) -> str:
 
     Use it before you correct or rely on a doubtful memory.
     """
-    calls = calls_of(ctx)
-    return calls.shown(await calls.read(calls.memory.explain, cell_id))
+    return shown(await read(ctx, Memory.explain, cell_id))
 
 
 @tool("Memories about to fade", READ)
@@ -191,16 +191,14 @@ async def weak_facts(
     ] = None,
 ) -> str:
     """Memories that will be archived soon since nobody used them: confirm with the user those that still matter."""
-    calls = calls_of(ctx)
-    found = await calls.read(calls.memory.weak, days)
-    return calls.shown(found) if found else "Nothing fades in that time."
+    found = await read(ctx, Memory.weak, days)
+    return shown(found) if found else "Nothing fades in that time."
 
 
 @tool("Memory statistics", READ)
 async def memory_stats(ctx: Context) -> str:
     """Counts of memories by type, status, topic, age and origin, of their use, of open contradictions."""
-    calls = calls_of(ctx)
-    return calls.shown(await calls.read(calls.memory.stats))
+    return shown(await read(ctx, Memory.stats))
 
 
 @tool("Open contradictions", READ)
@@ -212,9 +210,8 @@ async def contradictions(
 
     Show both sides to the user, who decides, then call resolve_contradiction.
     """
-    calls = calls_of(ctx)
-    found = await calls.read(calls.memory.contradictions, has_resolved=has_resolved)
-    return calls.shown(found) if found else "No contradiction is open."
+    found = await read(ctx, Memory.contradictions, has_resolved=has_resolved)
+    return shown(found) if found else "No contradiction is open."
 
 
 READ_TOOLS: Final = (

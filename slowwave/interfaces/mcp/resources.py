@@ -13,19 +13,19 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 from pydantic import Field
 
-from slowwave.interfaces.mcp.calls import Calls, calls_of
+from slowwave.interfaces.http.lanes import Lanes
+from slowwave.interfaces.mcp.calls import conversation_of, for_the_model, read, shown
 from slowwave.interfaces.rendering.agents import page
 from slowwave.interfaces.rendering.blocks import Page, quote
 from slowwave.interfaces.rendering.view import View
+from slowwave.memory import Memory
 from slowwave.schemas.requests import MOST_OF_A_PAGE
-from slowwave.schemas.results import Topic
 
 MARKDOWN: Final = "text/markdown"
 
 
-def add_resources(server: MCPServer[Calls], calls: Calls) -> None:
+def add_resources(server: MCPServer[Lanes], lanes: Lanes) -> None:
     """Offer core memory, each memory and each topic."""
-    memory = calls.memory
 
     @server.resource(
         "slowwave://core",
@@ -33,8 +33,9 @@ def add_resources(server: MCPServer[Calls], calls: Calls) -> None:
         mime_type=MARKDOWN,
         description="The few memories that are always worth knowing: decisions, preferences, how things are done.",
     )
-    async def core() -> str:
-        text = await calls.read(memory.core)
+    async def core() -> str:  # the SDK hands no context to a resource without parameters
+        with for_the_model():
+            text = await lanes.read(lanes.memory.core)
         return page([Page(text)], View(datetime.now(UTC))) if text else "No core memory yet."
 
     @server.resource(
@@ -43,8 +44,8 @@ def add_resources(server: MCPServer[Calls], calls: Calls) -> None:
         mime_type=MARKDOWN,
         description="A memory with its messages, what was before and after it, and every step of its life.",
     )
-    async def cell(cell_id: str) -> str:
-        return calls.shown(await calls.read(memory.explain, cell_id))
+    async def cell(cell_id: str, ctx: Context) -> str:
+        return shown(await read(ctx, Memory.explain, cell_id))
 
     @server.resource(
         "slowwave://topics/{name}",
@@ -53,25 +54,24 @@ def add_resources(server: MCPServer[Calls], calls: Calls) -> None:
         description="A topic, by its name or id: its summary and its memories, oldest first.",
     )
     async def topic(name: str, ctx: Context) -> str:
-        asker = calls_of(ctx)
-        found = await asker.read(memory.timeline, topic=name, project="")
-        one = await _topic(asker, {name, found.title})
-        summary = [quote(one.summary)] if one and one.summary else []
-        return asker.shown(found, newest_last=True, before=summary)
+        found = await read(ctx, Memory.timeline, topic=name, project="")
+        summary = await _summary(ctx, {name, found.title})
+        return shown(found, newest_last=True, before=[quote(summary)] if summary else [])
 
 
-async def _topic(calls: Calls, names: set[str]) -> Topic | None:
-    """The topic of one of these names or ids, on whichever page of topics it is, largest first."""
-    cursor = ""
-    while True:
-        found = await calls.read(calls.memory.topics, limit=MOST_OF_A_PAGE, cursor=cursor, project="")
-        one = next((one for one in found.entries if {one.name, one.topic_id} & names), None)
-        if one is not None or not found.next_cursor:
-            return one
+async def _summary(ctx: Context, names: set[str]) -> str:
+    """The summary of the topic of one of these names or ids, on whichever page of topics it is; "" without one."""
+    cursor: str | None = ""
+    while cursor is not None:
+        found = await read(ctx, Memory.topics, limit=MOST_OF_A_PAGE, cursor=cursor, project="")
+        for one in found.entries:
+            if {one.name, one.topic_id} & names:
+                return one.summary or ""
         cursor = found.next_cursor
+    return ""
 
 
-def add_recall(server: MCPServer[Calls]) -> None:
+def add_recall(server: MCPServer[Lanes]) -> None:
     """Offer `/recall`."""
 
     @server.prompt(
@@ -82,14 +82,11 @@ def add_recall(server: MCPServer[Calls]) -> None:
         ctx: Context,
     ) -> str:
         try:
-            asker = calls_of(ctx)
-            found = await asker.read(
-                asker.memory.search, topic, conversation_id=asker.conversation, project=""
-            )
-            shown = asker.shown(found)
+            found = await read(ctx, Memory.search, topic, conversation_id=conversation_of(ctx), project="")
+            answer = shown(found)
         except ToolError as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
         return (
             "Report from memory what matters about this, with dates and sources: what is true now, what was before, "
-            f"and what is open. Say so where memory does not answer.\n\n{shown}"
+            f"and what is open. Say so where memory does not answer.\n\n{answer}"
         )

@@ -15,11 +15,9 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from slowwave.interfaces.http.lanes import Lanes
-from slowwave.interfaces.mcp.calls import Calls
-from slowwave.interfaces.mcp.consent import NOT_AGREED
 from slowwave.interfaces.mcp.read_tools import READ_TOOLS
 from slowwave.interfaces.mcp.resources import add_recall, add_resources
-from slowwave.interfaces.mcp.write_tools import WRITE_TOOLS
+from slowwave.interfaces.mcp.write_tools import NOT_AGREED, WRITE_TOOLS
 from slowwave.schemas.refusals import plainly
 
 PATH: Final = "/mcp"
@@ -71,11 +69,10 @@ OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 """Names that other memory servers and our own answers have for an argument, and ours."""
 
 
-def build(lanes: Lanes) -> MCPServer[Calls]:
+def build(lanes: Lanes) -> MCPServer[Lanes]:
     """The server of the memory behind these lanes."""
-    calls = Calls(lanes)
-    server = Server(calls)
-    add_resources(server, calls)
+    server = Server(lanes)
+    add_resources(server, lanes)
     add_recall(server)
     return server
 
@@ -92,18 +89,18 @@ async def mounted(app: Starlette) -> AsyncIterator[ASGIApp]:
         yield served
 
 
-class Server(MCPServer[Calls]):
+class Server(MCPServer[Lanes]):
     """The SDK's server, which takes other names of arguments and refuses unknown ones, in one line each."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, lanes: Lanes) -> None:
         @asynccontextmanager
-        async def with_calls(_: MCPServer[Calls]) -> AsyncIterator[Calls]:
-            yield calls
+        async def with_lanes(_: MCPServer[Lanes]) -> AsyncIterator[Lanes]:
+            yield lanes
 
         super().__init__(
             "slowwave",
             tools=[*READ_TOOLS, *WRITE_TOOLS],
-            lifespan=with_calls,
+            lifespan=with_lanes,
             title="Slowwave memory",
             instructions=INSTRUCTIONS,
             version=metadata.version("slowwave"),

@@ -5,22 +5,30 @@ From a client that cannot ask, a correction or a confirmation is the assistant's
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from mcp.server.mcpserver import Context, Elicit, Resolve
+from mcp.server.mcpserver import (
+    AcceptedElicitation,
+    CancelledElicitation,
+    Context,
+    Elicit,
+    ElicitationResult,
+    Resolve,
+)
 from mcp.types import ToolAnnotations
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from slowwave.interfaces.mcp.calls import Calls, NotThereError, RefusalError, calls_of
-from slowwave.interfaces.mcp.consent import Agreement, Sure, can_ask, question, refuse_unless_agreed
+from slowwave.interfaces.mcp.calls import RefusalError, conversation_of, read, shown, tool, write
 from slowwave.interfaces.mcp.read_tools import CellId
-from slowwave.interfaces.mcp.tool import tool
 from slowwave.interfaces.rendering.agents import one_line
+from slowwave.memory import Memory
 from slowwave.schemas.choices import CellType, CorrectionReason, Resolution
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.refusals import Switch
 from slowwave.schemas.report import several, several_memories
-from slowwave.schemas.results import Cell, Dispute, Erased
+from slowwave.schemas.results import Cell, Erased
+
+NOT_AGREED: Final = "the user did not agree: nothing was changed, and do not ask again"
 
 ADD: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -71,12 +79,10 @@ async def remember_fact(
     Write names and dates instead of 'it' and 'today'; secrets are redacted. Search first: what is known and has
     changed is corrected, not remembered again.
     """
-    calls = calls_of(ctx)
-    found = await calls.write(
-        calls.memory.remember, text, cell_type=cell_type, origin=origin, entities=entities,
+    found = await write(ctx, Memory.remember, text, cell_type=cell_type, origin=origin, entities=entities,
         subject=subject, attribute=attribute, value=value, project=project,
     )  # fmt: skip
-    return calls.shown(found)
+    return shown(found)
 
 
 @tool("Cite memories", COUNT)
@@ -91,25 +97,72 @@ async def cite(
 
     They are kept longest, and what is never used fades. Call it once at the end.
     """
-    calls = calls_of(ctx)
-    cited = await calls.write(calls.memory.cite, cell_ids, calls.conversation)
+    cited = await write(ctx, Memory.cite, cell_ids, conversation_of(ctx))
     return f"Noted: {len(cited)} cited."
 
 
-async def _ask_correct(
-    ctx: Context, cell_id: str, text: str, reason: str | None, since: str
-) -> Elicit[Sure] | Sure:
-    if not can_ask(ctx):
-        return Sure(agree=False)
-    calls = calls_of(ctx)
-    old = await _current(calls, cell_id, text)
-    found = await calls.read(calls.memory.correct, cell_id, text, dry_run=True, reason=reason, since=since)
+class Sure(BaseModel):
+    """The answer of the person who is asked."""
+
+    agree: bool = Field(description="Do it, as your own word.")
+
+
+Agreement = ElicitationResult[Sure]
+"""The answer of the person, or that none was asked or given."""
+
+Question = Elicit[Sure] | Sure
+"""The question to the person, or what counts as the answer where none can be asked."""
+
+
+def _can_ask(ctx: Context) -> bool:
+    """Return whether the client can show the person a form."""
+    capabilities = ctx.client_capabilities
+    way = capabilities.elicitation if capabilities is not None else None
+    return way is not None and (way.form is not None or way.url is None)  # one that names no way shows forms
+
+
+def _question(ctx: Context, *lines: str) -> Question:
+    """The question of a tool, line by line; a no where the client cannot ask."""
+    return Elicit("\n".join(lines), Sure) if _can_ask(ctx) else Sure(agree=False)
+
+
+def _refuse_unless_agreed(ctx: Context, sure: Agreement, command: str) -> None:
+    """Refuse what the user did not agree to. A client that nobody sits at cancels the question.
+
+    Raises:
+        RefusalError: no clear yes was given, or the client cannot ask.
+    """
+    alone = f"so nothing was changed: the user can run `slowwave {command}` in a shell"
+    if not _can_ask(ctx):
+        raise RefusalError(f"this client cannot ask the user, {alone}")
+    if isinstance(sure, CancelledElicitation):
+        raise RefusalError(f"nobody answered the question, {alone}")
+    if not (isinstance(sure, AcceptedElicitation) and sure.data.agree):
+        raise RefusalError(NOT_AGREED)
+
+
+def _origin(ctx: Context, sure: Agreement, command: str) -> str:
+    """Origin of an edit: the user who agreed, or the assistant where the client cannot ask.
+
+    Raises:
+        RefusalError: the user was asked and did not agree.
+    """
+    if not _can_ask(ctx):
+        return "agent"
+    _refuse_unless_agreed(ctx, sure, command)
+    return "user"
+
+
+async def _ask_correct(ctx: Context, cell_id: str, text: str, reason: str | None, since: str) -> Question:
+    found = await read(ctx, Memory.correct, cell_id, text, dry_run=True, reason=reason, since=since)
     until = "was never true" if found.since is None else f"was true until {day_of(found.since)}"
-    return question(
+    return _question(
+        ctx,
         "Replace a memory, as your word?",
-        *(f"- {old}", f"+ {_text(text)}"),
+        f"- {await _content(ctx, cell_id)}",
+        f"+ {_clipped(text)}",
         *([f"The old one {until}."] if found.reason is not None else []),
-        *_with("These are no longer shown:", found.left_out),
+        *_listed("These are no longer shown:", found.left_out),
     )
 
 
@@ -139,21 +192,18 @@ async def correct_fact(
     The user is asked: a yes makes it the user's word. A client that cannot ask records yours, as a contradiction
     of what a person said.
     """
-    calls = calls_of(ctx)
-    found = await calls.write(
-        calls.memory.correct, cell_id, text, reason=reason, since=since, subject=subject, attribute=attribute,
-        value=value, note=note, origin=_origin(ctx, sure, "correct"),
-    )  # fmt: skip
-    return calls.shown(found)
-
-
-async def _ask_confirm(ctx: Context, cell_id: str) -> Elicit[Sure] | Sure:
-    if not can_ask(ctx):
-        return Sure(agree=False)
-    calls = calls_of(ctx)
-    return question(
-        "Is this right, and to be kept for good as your word?", f"- {await _current(calls, cell_id)}"
+    origin = _origin(ctx, sure, "correct")
+    stated = {"subject": subject, "attribute": attribute, "value": value}
+    return shown(
+        await write(
+            ctx, Memory.correct, cell_id, text, reason=reason, since=since, note=note, origin=origin, **stated
+        )
     )
+
+
+async def _ask_confirm(ctx: Context, cell_id: str) -> Question:
+    content = await _content(ctx, cell_id)
+    return _question(ctx, "Is this right, and to be kept for good as your word?", f"- {content}")
 
 
 @tool("Confirm a memory", COUNT, meta=FOR_A_PERSON)
@@ -164,17 +214,13 @@ async def confirm_fact(
 
     The user is asked; from a client that cannot ask it is your word and protects nothing.
     """
-    calls = calls_of(ctx)
     origin = _origin(ctx, sure, "confirm")
-    return calls.shown(await calls.write(calls.memory.confirm, cell_id, note=note, origin=origin))
+    return shown(await write(ctx, Memory.confirm, cell_id, note=note, origin=origin))
 
 
-async def _ask_forget(ctx: Context, cell_id: str, only: str) -> Elicit[Sure] | Sure:
-    if not can_ask(ctx):
-        return Sure(agree=False)
-    calls = calls_of(ctx)
-    found = await calls.read(calls.memory.forget, cell_id, only=only, dry_run=True)
-    return question("Delete this memory, also if it is said again?", f"- {_text(found.content)}")
+async def _ask_forget(ctx: Context, cell_id: str, only: str) -> Question:
+    found = await read(ctx, Memory.forget, cell_id, only=only, dry_run=True)
+    return _question(ctx, "Delete this memory, also if it is said again?", f"- {_clipped(found.content)}")
 
 
 @tool("Forget a memory", REMOVE, meta=FOR_A_PERSON)
@@ -191,23 +237,23 @@ async def forget_fact(
 
     Only when the user wants it, who is asked.
     """
-    calls = calls_of(ctx)
-    refuse_unless_agreed(ctx, sure, "forget")
-    return calls.shown(await calls.write(calls.memory.forget, cell_id, only=only, note=note))
+    _refuse_unless_agreed(ctx, sure, "forget")
+    return shown(await write(ctx, Memory.forget, cell_id, only=only, note=note))
 
 
-async def _ask_resolve(
-    ctx: Context, contradiction_id: str, resolution: Resolution, text: str
-) -> Elicit[Sure] | Sure:
-    if not can_ask(ctx):
-        return Sure(agree=False)
-    calls = calls_of(ctx)
-    one = _named(await calls.read(calls.memory.contradictions, has_resolved=True), contradiction_id)
+async def _ask_resolve(ctx: Context, contradiction_id: str, resolution: Resolution, text: str) -> Question:
+    found = await read(ctx, Memory.contradictions, has_resolved=True)
+    named = [one for one in found if one.contradiction_id.startswith(contradiction_id.strip() or "?")]
+    if len(named) != 1:
+        state = "no contradiction" if not named else f"{len(named)} contradictions"
+        raise RefusalError(
+            f"{state} begins with {contradiction_id[:60]!r}: the tool contradictions shows the ids"
+        )
     sides = [
-        f"{name}: {_text(side.content)}" for name, side in (("a", one.a), ("b", one.b)) if side is not None
+        f"{name}: {_clipped(one.content)}" for name, one in (("a", named[0].a), ("b", named[0].b)) if one
     ]
-    merged = [f"merged: {_text(text)}"] if text else []
-    return question(f"End this contradiction by {resolution}, as your word?", *sides, *merged)
+    merged = [f"merged: {_clipped(text)}"] if text else []
+    return _question(ctx, f"End this contradiction by {resolution}, as your word?", *sides, *merged)
 
 
 @tool("Resolve a contradiction", CHANGE, meta=FOR_A_PERSON)
@@ -227,24 +273,23 @@ async def resolve_contradiction(
 
     Never choose a side yourself.
     """
-    calls = calls_of(ctx)
-    refuse_unless_agreed(ctx, sure, "resolve")
-    found = await calls.write(calls.memory.resolve, contradiction_id, resolution, text=text, note=note)
-    return calls.shown(found)
+    _refuse_unless_agreed(ctx, sure, "resolve")
+    found = await write(ctx, Memory.resolve, contradiction_id, resolution, text=text, note=note)
+    return shown(found)
 
 
 async def _ask_erase(
     ctx: Context, cell_id: str, turn_id: str, session_id: str, text: str, dry_run: bool
-) -> Elicit[Sure] | Sure:
-    if dry_run or not can_ask(ctx):
+) -> Question:
+    if dry_run:
         return Sure(agree=False)
-    calls = calls_of(ctx)
     asked = _one_of(cell_id=cell_id, turn_id=turn_id, session_id=session_id, text=text)
-    found: Erased = await calls.read(calls.memory.erase, dry_run=True, **asked)
+    found: Erased = await read(ctx, Memory.erase, dry_run=True, **asked)
     counts = f"{several(len(found.turn_ids), 'message')} and {several_memories(len(found.cell_ids))}"
-    return question(
-        *_with(f"Erase {counts} for good? This cannot be undone. It begins:", found.shown),
-        *_with("Without it this is believed again:", found.revived),
+    return _question(
+        ctx,
+        *_listed(f"Erase {counts} for good? This cannot be undone. It begins:", found.shown),
+        *_listed("Without it this is believed again:", found.revived),
     )
 
 
@@ -262,27 +307,14 @@ async def erase_fact(
 
     Only when the user wants it, who is shown what goes and asked.
     """
-    calls = calls_of(ctx)
     asked = _one_of(cell_id=cell_id, turn_id=turn_id, session_id=session_id, text=text)
     if not dry_run:
-        refuse_unless_agreed(ctx, sure, "erase")
-    lane = calls.read if dry_run else calls.write
-    return calls.shown(await lane(calls.memory.erase, dry_run=dry_run, **asked))
+        _refuse_unless_agreed(ctx, sure, "erase")
+    lane = read if dry_run else write
+    return shown(await lane(ctx, Memory.erase, dry_run=dry_run, **asked))
 
 
-def _origin(ctx: Context, sure: Agreement, command: str) -> str:
-    """Origin of an edit: the user who agreed, or the assistant where the client cannot ask.
-
-    Raises:
-        RefusalError: the user was asked and did not agree.
-    """
-    if not can_ask(ctx):
-        return "agent"
-    refuse_unless_agreed(ctx, sure, command)
-    return "user"
-
-
-def _one_of(**named: str) -> dict[str, Any]:
+def _one_of(**named: str) -> dict[str, str]:
     """The target of an erase; naming nothing does not resume an interrupted one.
 
     Raises:
@@ -294,48 +326,19 @@ def _one_of(**named: str) -> dict[str, Any]:
     return found
 
 
-async def _current(calls: Calls, cell_id: str, text: str = "") -> str:
-    """The text of a memory that is current, or that says already what this correction would.
-
-    Raises:
-        RefusalError: another one took its place: the user is not asked about it.
-    """
-    found: Cell = await calls.read(calls.memory.cell, cell_id)
-    if found.status == "superseded" and found.superseded_by is not None:
-        try:
-            after: Cell = await calls.read(calls.memory.cell, found.superseded_by)
-        except NotThereError:  # it was deleted, so that the user may confirm or correct the one before
-            return _text(found.content)
-        if after.content.strip() != text.strip():
-            raise RefusalError(
-                f"memory {found.cell_id[:8]} was superseded by {after.cell_id[:8]} already: speak of that one"
-            )
-    return _text(found.content)
+async def _content(ctx: Context, cell_id: str) -> str:
+    found: Cell = await read(ctx, Memory.cell, cell_id)
+    return _clipped(found.content)
 
 
-def _named(found: Sequence[Dispute], wanted: str) -> Dispute:
-    """The contradiction of this id or beginning of one.
-
-    Raises:
-        RefusalError: there is none or there are several, or a side of it is gone.
-    """
-    named = [one for one in found if wanted.strip() and one.contradiction_id.startswith(wanted.strip())]
-    if len(named) != 1:
-        state = "no contradiction" if not named else f"{len(named)} contradictions"
-        raise RefusalError(f"{state} begins with {wanted[:60]!r}: the tool contradictions shows the ids")
-    if named[0].a is None or named[0].b is None:
-        raise RefusalError("a side of this contradiction is gone: there is nothing to decide")
-    return named[0]
-
-
-def _with(title: str, texts: Sequence[str]) -> list[str]:
+def _listed(title: str, texts: Sequence[str]) -> list[str]:
     """Texts that go with a change, under a title."""
     more = len(texts) - MOST_SHOWN
-    shown = [f"- {_text(text)}" for text in texts[:MOST_SHOWN]]
-    return [title, *shown, *([f"and {more} more"] if more > 0 else [])] if texts else []
+    shown_texts = [f"- {_clipped(text)}" for text in texts[:MOST_SHOWN]]
+    return [title, *shown_texts, *([f"and {more} more"] if more > 0 else [])] if texts else []
 
 
-def _text(text: str) -> str:
+def _clipped(text: str) -> str:
     return one_line(text, SHOWN_CHARACTERS)
 
 

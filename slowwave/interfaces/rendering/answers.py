@@ -44,7 +44,6 @@ from slowwave.schemas.results import (
     Erased,
     FormerValue,
     Rank,
-    Recorded,
     SearchResult,
     Timeline,
     Topic,
@@ -68,17 +67,15 @@ CHOICES: Final = "Choose a_wins, b_wins, both_valid, or merged with a text that 
 def blocks_of(found: BaseModel | Sequence[BaseModel], view: View) -> Sequence[Block]:
     """The blocks of a result, by its type; of a list or page by the type of its entries.
 
-    Raises:
-        TypeError: no renderer is known for it.
+    What only programs ask for, and no command or tool shows, is a page of JSON.
     """
     if not isinstance(found, BaseModel):
         return _LISTS[type(found[0]).__name__](found, view) if found else [Opening("Nothing found.")]
     name, _, of = type(found).__name__.partition("[")
-    if name == "Page":
+    if of.rstrip("]") in _LISTS:
         return _list_page(found, of.rstrip("]"), view)
-    if name not in _RENDERERS:
-        raise TypeError(f"nothing renders {name}")
-    return _RENDERERS[name](found, view)
+    render = _RENDERERS.get(name)
+    return render(found, view) if render else [Page(found.model_dump_json(indent=2))]
 
 
 def _list_page(page: Any, entry: str, view: View) -> list[Block]:
@@ -101,8 +98,7 @@ def _search(found: SearchResult, view: View) -> list[Block]:
     has_projects = len({hit.project_id for hit in found.cells}) > 1
     entries = [
         *(_topic(hit, view) for hit in found.topics),
-        *(_cell(hit, view, has_projects=has_projects) for hit in found.cells),
-        *map(_reason, found.reasons),
+        *(_cell(hit, view, has_projects=has_projects) for hit in [*found.cells, *found.reasons]),
         *(_turn(hit, view) for hit in found.turns),
     ]
     if not entries:
@@ -149,7 +145,7 @@ def _cell(hit: Cell, view: View, *, has_projects: bool) -> Entry:
     rest = _meta("", *source, f"from {hit.source_name}")
     return Entry(
         (
-            Heading(f"Memory [{hit.cell_type}] ({view.ago(hit.event_time)}, salience: {hit.salience:.1f})"),
+            Heading(_title(hit, view)),
             _excerpt(hit.rank),
             *(line(f"{number}. {step}", indent=2) for number, step in enumerate(hit.steps, start=1)),
             *([line(f"form: {hit.template}", indent=2)] if hit.template else []),
@@ -163,14 +159,12 @@ def _cell(hit: Cell, view: View, *, has_projects: bool) -> Entry:
     )
 
 
-def _reason(hit: Cell) -> Entry:
-    """A memory that led to another one, and how."""
-    step = hit.step
-    assert step is not None  # every reason was reached by one
-    how = f": {clipped(step.predicate)}" if step.predicate else ""
-    title = f"{STEP_NAMES.get(step.relation, step.relation)} {short(step.reached_from)}{how}"
-    about = (f"id {short(hit.cell_id)}", day_of(hit.event_time), hit.whose or PERSON, hit.status)
-    return Entry((Heading(title), _excerpt(hit.rank), _meta(*about, f"from {hit.source_name}")))
+def _title(hit: Cell, view: View) -> str:
+    """The title of a memory: its type, or how it led to another one."""
+    if hit.step is None:
+        return f"Memory [{hit.cell_type}] ({view.ago(hit.event_time)}, salience: {hit.salience:.1f})"
+    how = f": {clipped(hit.step.predicate)}" if hit.step.predicate else ""
+    return f"{STEP_NAMES.get(hit.step.relation, hit.step.relation)} {short(hit.step.reached_from)}{how}"
 
 
 def _turn(hit: Turn, view: View) -> Entry:
@@ -406,24 +400,6 @@ def _first_of(texts: Sequence[str]) -> list[Block]:
     return [*(line(clipped(text), indent=1) for text in texts[:MOST_SHOWN]), *rest]
 
 
-def _recorded(found: Recorded, view: View) -> list[Block]:
-    """Messages that were recorded."""
-    said = [f"Recorded {several(found.new_count, 'new message')}; {found.known_count} were known."]
-    for title, counts in (("left out", found.left_out), ("secrets redacted", found.redacted)):
-        said += (
-            [f"{title}: {', '.join(f'{name} {count}' for name, count in counts.items())}"] if counts else []
-        )
-    return [Opening(one) for one in said]
-
-
-def _core(found: Any, view: View) -> list[Block]:
-    return [Page(found.text)] if found.text else [Opening("No core memory yet.")]
-
-
-def _cited(found: Any, view: View) -> list[Block]:
-    return [Opening(f"Noted: {several(len(found.cell_ids), 'memory', 'memories')}.")]
-
-
 def _released(found: Any, view: View) -> list[Block]:
     return [Opening(f"Back to the next night: {len(found.ids)}. {shorts(found.ids)}")]
 
@@ -434,11 +410,8 @@ _RENDERERS: Final[dict[str, Render]] = {
     "Assembled": _context,
     "EntityResult": _entity,
     "Timeline": _timeline,
-    "CoreMemory": _core,
     "Done": _done,
     "Erased": _erased,
-    "Recorded": _recorded,
-    "Cited": _cited,
     "Released": _released,
     **cells.RENDERERS,
     **home.RENDERERS,
@@ -446,4 +419,4 @@ _RENDERERS: Final[dict[str, Render]] = {
 }
 """By the name of the type: the types of the HTTP and hook rooms would bring FastAPI into every command."""
 
-_LISTS: Final[dict[str, Render]] = {"Dispute": _disputes, **cells.LISTS, **home.LISTS, **runs.LISTS}
+_LISTS: Final[dict[str, Render]] = {"Dispute": _disputes, **cells.LISTS, **home.LISTS}

@@ -4,9 +4,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from rich.filesize import decimal
+
 from slowwave.interfaces.rendering.blocks import Block, Line, Opening, Render, line, notes, table
 from slowwave.interfaces.rendering.view import View
-from slowwave.interfaces.rendering.words import FIRST_STEPS, listed, short, size_of
+from slowwave.interfaces.rendering.words import FIRST_STEPS, listed, short
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.report import forgetting_line, several, several_memories
 from slowwave.schemas.results import FoundSource, Night, QuarantinedChunk, Stats, Status
@@ -89,7 +91,7 @@ def _sources(found: Sequence[FoundSource], view: View) -> list[Block]:
         "source": lambda one: one.source,
         "place": lambda one: _below_home(one.place),
         "files": lambda one: f"{one.file_count:,}",
-        "size": lambda one: size_of(one.byte_count),
+        "size": lambda one: decimal(one.byte_count),
         "newest": lambda one: view.ago(one.newest_at),
     }
     nothing = "No coding agent keeps anything here that could be read: name files or folders."
@@ -147,7 +149,7 @@ def _named(name: str, text: str) -> Line:
 
 
 def _on_disk(sizes: dict[str, int]) -> Line:
-    return _named("on disk", ", ".join(f"{name} {size_of(size)}" for name, size in sizes.items()))
+    return _named("on disk", ", ".join(f"{name} {decimal(size)}" for name, size in sizes.items()))
 
 
 def _below_home(place: str) -> str:

@@ -1,6 +1,5 @@
 """Reports of stages, nights, flows and exports as blocks."""
 
-from collections.abc import Callable, Sequence
 from typing import Final
 
 from slowwave.interfaces.rendering.blocks import (
@@ -11,13 +10,11 @@ from slowwave.interfaces.rendering.blocks import (
     Table,
     line,
     notes,
-    table,
 )
 from slowwave.interfaces.rendering.view import View
 from slowwave.interfaces.rendering.words import listed
 from slowwave.schemas.derivation import SHOWN_LINES, Derivation, page
 from slowwave.schemas.report import Exported, NightReport, StageReport, several_memories
-from slowwave.schemas.runs import Consolidated, FlowRun
 
 DRY: Final = "A dry run: nothing was changed."
 
@@ -57,45 +54,6 @@ def _page(text: str) -> list[Block]:
     return blocks
 
 
-# Runs that a server started
-
-
-def _run(found: FlowRun, view: View) -> list[Block]:
-    """A run with its state; with its report once it is done, or the error that ended it."""
-    failure = [line(f"{found.failure.type}: {found.failure.detail}")] if found.failure else []
-    done = _report(found.report, view) if found.report else []
-    return [
-        Opening(f"{found.flow} {found.run_id}: {found.state}, started {view.ago(found.started_at)}"),
-        *failure,
-        *done,
-    ]
-
-
-def _run_list(found: Sequence[FlowRun], view: View) -> list[Block]:
-    """Runs, newest first."""
-    columns: dict[str, Callable[[FlowRun], str]] = {
-        "run": lambda one: one.run_id,
-        "flow": lambda one: one.flow,
-        "state": lambda one: one.state,
-        "started": lambda one: view.ago(one.started_at),
-    }
-    return table(found, columns, "No run was started here yet.")
-
-
-def _consolidated(found: Consolidated, view: View) -> list[Block]:
-    """A night by hand in four numbers."""
-    if found.state == "running":
-        return [Opening(f"Night {found.run_id} is running: ask for the run again in a moment.")]
-    verb = "would have changed" if found.dry_run else "changed"
-    counts = {
-        "deduplicated": found.deduped or 0,
-        "compressed": found.compressed or 0,
-        "forgotten": found.forgotten or 0,
-        "contradictions found": found.contradictions_found or 0,
-    }
-    return [Opening(f"Night {found.run_id} {found.state}; it {verb}: {listed(counts)}"), *notes(found.notes)]
-
-
 # Exports and derivations
 
 
@@ -122,9 +80,6 @@ def _derivation(found: Derivation, view: View) -> list[Block]:
 RENDERERS: Final[dict[str, Render]] = {
     "StageReport": _report,
     "NightReport": _report,
-    "FlowRun": _run,
-    "Consolidated": _consolidated,
     "Exported": _exported,
     "Derivation": _derivation,
 }
-LISTS: Final[dict[str, Render]] = {"FlowRun": _run_list}

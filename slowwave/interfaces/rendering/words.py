@@ -71,15 +71,6 @@ def clipped(text: str, most: int = TEXT_CHARACTERS) -> str:
     return flat if len(flat) <= most else f"{flat[:most].rstrip()} ..."
 
 
-def size_of(count: float) -> str:
-    """`3.4 MiB`."""
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:  # noqa: PLR2004 # the next unit
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GiB"
-
-
 def listed(counts: dict[str, int]) -> str:
     """`fact 12, decision 3`; what is zero is left out."""
     return ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
