@@ -52,6 +52,8 @@ def ingest(
     secret; exit code 1 if there are any. A file that cannot be read is reported and stops no other; the exit code is
     65 then.
     """
+    if follow and discover:
+        raise click.UsageError("--follow without paths follows what --discover finds: leave --discover out")
     if not follow and bool(paths) == discover:
         raise click.UsageError("name files or folders, or give --discover or --follow")
     _require_existing(paths)
@@ -122,13 +124,10 @@ def run(flow: str, *, home: str | None, as_json: bool, **given: Any) -> None:
 
 
 def _report(flow: Any, home: str | None, parameters: dict[str, Any]) -> Any:
-    """Run a flow; stderr says where it runs, and what a derivation will cost before it is made."""
+    """Run a flow; stderr says where it runs."""
     from flows.running import place_of, run_flow, run_plain
 
     if flow in OWN_REPORTS:
-        if flow == "rederive" and parameters in ({}, {"action": "derive"}):
-            waits: Any = run_plain("rederive", home, {"dry_run": True})
-            output.remark([waits.estimate.line] if waits.estimate is not None else [])
         return run_plain(flow, home, parameters)
     place = place_of(home)
     output.remark([place.line])
