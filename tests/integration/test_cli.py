@@ -39,7 +39,6 @@ from slowwave.schemas.requests import (
 from slowwave.schemas.search import SearchRequest
 from slowwave.schemas.tables import frame_schema
 from slowwave.store import open_store
-from tests.rows import uses
 from tests.servers import OpenAIServer, silence
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -272,18 +271,6 @@ def test_an_empty_question_is_one_line_and_exit_code_65(home, query):
     assert "empty" in only_line(done.stderr)
 
 
-def test_what_search_and_context_show_is_noted_with_its_conversation(home):
-    said = json.loads(call("remember", "The kiln is blue.", "--home", home, "--json").stdout)["cell_id"]
-    for command in ("search", "context"):
-        done = call(command, "kiln", "--conversation", f"in {command}", "--home", home, "--json")
-        assert said in done.stdout
-    used = uses(open_home(home))
-    assert set(used.select("cell_id", "usage_type", "context").rows()) == {
-        (said, "retrieved", "in search"),
-        (said, "retrieved", "in context"),
-    }
-
-
 def test_the_command_line_takes_any_text_that_memory_takes(home):
     call("remember", "The kiln is blue.", "--home", home)
     for command in (["search"], ["context"], ["search", "--status", "archived"]):
@@ -489,21 +476,6 @@ def interrupted(*words: object, server: OpenAIServer, **environment: str) -> tup
         finally:
             running.kill()
     return running.returncode, out, err
-
-
-@pytest.mark.processes
-def test_ctrl_c_is_one_line_and_exit_code_130(home):
-    with OpenAIServer() as server:
-        server.fail("/v1/embeddings", silence(60), silence(60))
-        code, out, err = interrupted(
-            *("ingest", SAMPLE, "--home", home),
-            server=server,
-            SLOWWAVE_EMBEDDING__PROVIDER="openai",
-            SLOWWAVE_EMBEDDING__MODEL="m",
-            SLOWWAVE_EMBEDDING__BASE_URL=server.url,
-        )
-    assert (code, out) == (130, "")
-    assert only_line(err).startswith("slowwave: stopping; what was committed is kept")
 
 
 @pytest.mark.processes

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the names under which commands offer fields of requests."""
+"""Options that several commands share."""
 
 import os
 from collections.abc import Callable
@@ -10,27 +10,6 @@ from slowwave.interfaces.cli import output
 from slowwave.settings.place import former_home, home_folder
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-OPTION_OF = {
-    "cell_type": "--type",
-    "cell_types": "--type",
-    "source_type": "--source",
-    "detail_level": "--detail",
-    "current_file": "--file",
-    "recent_errors": "--error",
-    "budget_tokens": "--budget",
-    "conversation_id": "--conversation",
-    "entities": "--entity",
-    "turn_id": "--turn",
-    "session_id": "--session",
-    "scopes": "--scope",
-    "cell_id": "ID",
-    "contradiction_id": "ID",
-    "query": "QUERY",
-    "question": "QUESTION",
-    "text": "TEXT",
-}
-"""Names of options that differ from those of their fields; every other field is `--its-name`."""
 
 CELL_TYPES = "fact|decision|preference|task|risk|code_ref|insight|pattern|workflow|episode"
 WITHIN = (

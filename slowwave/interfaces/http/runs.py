@@ -156,9 +156,11 @@ class FlowRuns:
         return False
 
     def _tidy(self) -> None:
-        """Remove the records of runs beyond those that are kept."""
-        for one in self.runs()[KEPT_RUNS:]:
-            if one.state != "running":
+        """Remove the records of runs beyond those that are kept; the last night is, for the schedule."""
+        runs = self.runs()
+        night = next((one for one in runs if one.flow == "nightly" and not one.dry_run), None)
+        for one in runs[KEPT_RUNS:]:
+            if one.state != "running" and one is not night:
                 self._processes.pop(one.run_id, None)
                 (self._folder / f"{one.run_id}.lock").unlink(missing_ok=True)
                 (self._folder / f"{one.run_id}.json").unlink(missing_ok=True)
