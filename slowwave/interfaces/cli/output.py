@@ -10,8 +10,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from io import TextIOWrapper
-
-import click
+from typing import TextIO
 
 NOT_WRITTEN = 74
 """`EX_IOERR` of sysexits.h."""
@@ -33,7 +32,7 @@ def emit(text: str) -> None:
         SystemExit: nobody takes it (code 0), or it cannot be written (code 74).
     """
     try:
-        click.echo(text.removesuffix("\n"), nl=bool(text), color=True)
+        _write(sys.stdout, text if text.endswith("\n") or not text else f"{text}\n")
     except OSError as error:
         _close()
         if isinstance(error, BrokenPipeError):
@@ -61,7 +60,14 @@ def fail(message: str) -> None:
 
 def _to_stderr(text: str) -> None:
     with suppress(OSError):
-        click.echo(text, err=True, color=True)
+        _write(sys.stderr, f"{text}\n")
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    """Write at once; a stream that is closed takes it silently. Click would write UTF-8 where ASCII is named."""
+    if stream is not None:
+        stream.write(text)
+        stream.flush()
 
 
 def _close() -> None:

@@ -192,11 +192,14 @@ def carry_out(home: Path, run_id: str) -> None:
         try:
             report = run_flow(run.flow, str(home), parameters, api=api, tags=("slowwave", run_id))
             end: dict[str, object] = {"state": "done", "report": report}
+        except SlowwaveError as error:
+            end = {"state": "failed", "failure": Failure(type=type(error).__name__, detail=str(error))}
         except BaseException as error:
-            is_ours = isinstance(error, SlowwaveError)
-            detail = str(error) if is_ours else "an error of Slowwave, or the run was stopped"
+            detail = "an error of Slowwave, or the run was stopped"
             end = {"state": "failed", "failure": Failure(type=type(error).__name__, detail=detail)}
-        note(path, run.model_copy(update={**end, "finished_at": datetime.now(UTC)}))
+            raise
+        finally:
+            note(path, run.model_copy(update={**end, "finished_at": datetime.now(UTC)}))
 
 
 if __name__ == "__main__":
