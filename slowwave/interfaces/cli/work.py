@@ -235,16 +235,20 @@ def _parameters(flow: str, given: dict[str, Any]) -> dict[str, Any]:
     if flow not in (*FLOWS, *OWN_REPORTS):
         raise click.UsageError(f"there is no flow {flow}: choose one of {', '.join((*FLOWS, *OWN_REPORTS))}")
     found = {name: one for name, one in given.items() if one or (name == "dry_run" and one is not None)}
-    owners = {"force": ("nightly",), "action": ("rederive",), "questions": ("evaluate",)}
-    for name, flows in {"sources": WITH_SOURCES, **owners}.items():
-        if name in found and flow not in flows:
-            option = "source" if name == "sources" else name
-            raise click.UsageError(f"--{option} belongs to {' and '.join(flows)}, not to {flow}")
+    owners = {
+        "sources": WITH_SOURCES,
+        "force": ("nightly",),
+        "action": ("rederive",),
+        "questions": ("evaluate",),
+    }
+    for name in found.keys() & owners:
+        if flow not in owners[name]:
+            option = "--source" if name == "sources" else f"--{name}"
+            raise click.UsageError(f"{option} belongs to {' and '.join(owners[name])}, not to {flow}")
     if flow == "evaluate" and "questions" not in found:
         raise click.UsageError("evaluate needs --questions FILE")
-    paths = [*found.get("sources", ()), *filter(None, [found.get("questions")])]
-    _require_existing(Path(one) for one in paths)
-    return found | ({"sources": [*found["sources"]]} if "sources" in found else {})
+    _require_existing(map(Path, [*given["sources"], *filter(None, [given["questions"]])]))
+    return {name: list(one) if isinstance(one, tuple) else one for name, one in found.items()}
 
 
 def _require_existing(paths: Iterable[Path]) -> None:
