@@ -67,7 +67,8 @@ def serve_ui(home: str | None, *, say: Callable[[str], object], port: int | None
         raise ConfigError(f"there is no {DEPLOYMENTS}: `slowwave ui` needs it; install Slowwave again")
     opened = open_home(home)
     folder = opened.root.resolve() / "prefect"
-    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
     try:
         with alone(folder / LOCK, taken=lambda: _taken(folder)), ExitStack() as running:
             (folder / API_NOTE).unlink(missing_ok=True)  # a killed one left it
@@ -80,18 +81,9 @@ def serve_ui(home: str | None, *, say: Callable[[str], object], port: int | None
             children["runner"] = running.enter_context(_child("runner", own, folder))
             _await(children, folder, is_up=(folder / API_NOTE).exists)
             say(_welcome(address, folder, at=opened.settings.night.at))
-            while True:
-                _check(children, folder)
-                time.sleep(0.5)
+            _await(children, folder, is_up=lambda: False, seconds=float("inf"))
     except KeyboardInterrupt:
         say("stopped")
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _taken(folder: Path) -> str:
@@ -185,22 +177,27 @@ def _child(name: str, environment: dict[str, str], folder: Path) -> "Iterator[su
         child.wait()
 
 
-def _check(children: "dict[str, subprocess.Popen[bytes]]", folder: Path) -> None:
-    for name, child in children.items():
-        if child.poll() is not None:
-            raise TransientError(
-                f"the part `{name}` of slowwave ui ended; {folder / name}.log says why. Start it again."
-            )
-
-
 def _await(
-    children: "dict[str, subprocess.Popen[bytes]]", folder: Path, *, is_up: Callable[[], bool]
+    children: "dict[str, subprocess.Popen[bytes]]",
+    folder: Path,
+    *,
+    is_up: Callable[[], bool],
+    seconds: float = START_SECONDS,
 ) -> None:
-    deadline = time.monotonic() + START_SECONDS
+    """Wait until a part is up.
+
+    Raises:
+        TransientError: it is not in time, or a part ended.
+    """
+    deadline = time.monotonic() + seconds
     while not is_up():
-        _check(children, folder)
+        for name, child in children.items():
+            if child.poll() is not None:
+                raise TransientError(
+                    f"the part `{name}` of slowwave ui ended; {folder / name}.log says why. Start it again."
+                )
         if time.monotonic() > deadline:
-            raise TransientError(f"no answer within {START_SECONDS:.0f} s; the logs are in {folder}")
+            raise TransientError(f"no answer within {seconds:.0f} s; the logs are in {folder}")
         time.sleep(0.3)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar, Unpack
 from slowwave.edits import overview, quarantine
 from slowwave.edits.explain import explain
 from slowwave.edits.methods import Edits
-from slowwave.errors import InputError, TransientError
+from slowwave.errors import TransientError
 from slowwave.export.export import export
 from slowwave.home.core_file import core_page
 from slowwave.home.paths import open_home
@@ -59,7 +59,7 @@ from slowwave.schemas.results import (
     Status,
     Timeline,
 )
-from slowwave.schemas.search import DetailLevel, Filters, FilterWords, Scope, SearchRequest
+from slowwave.schemas.search import DetailLevel, FilterWords, Scope, SearchRequest
 
 Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
 
@@ -101,18 +101,15 @@ class Memory(Lists, Edits):
         *,
         limit: int | None = None,
         detail_level: DetailLevel = "full",
-        filters: Filters | None = None,
         conversation_id: str = "",
         now: datetime | None = None,
         **words: Unpack[FilterWords],
     ) -> SearchResult:
         """Answer a question (`SearchRequest`) from topic summaries, memories and, at `evidence`, raw turns.
 
-        Filters are given as keywords (`entity="Mara"`, `after="last_week"`) or whole as `filters`.
+        Filters are keywords: `entity="Mara"`, `after="last_week"`.
         """
-        if filters is not None and words:
-            raise InputError(f"give filters or the keywords {', '.join(sorted(words))}, not both")
-        request = request_of(SearchRequest, {**locals(), **dict(filters or words)})
+        request = request_of(SearchRequest, {**locals(), **words})
         moment = moment_of(now)
         found = answer(self._reader, request, now=moment)
         self._note([cell.cell_id for cell in found.cells], conversation_id, moment)

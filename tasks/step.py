@@ -114,7 +114,7 @@ def open_stage(name: str, *, home: str, dry_run: bool = False) -> Iterator[Stage
         ConfigError: the language model cannot be used as configured.
     """
     started = time.monotonic()
-    with open_workspace(home) as workspace:
+    with open_workspace(home, flow=name) as workspace:
         workspace.require_llm()
         run = StageRun(name, workspace, dry_run=dry_run)
         run.logger = run_logger()

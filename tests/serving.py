@@ -17,7 +17,6 @@ import uvicorn
 
 from slowwave.interfaces.http.address import own_key
 from slowwave.interfaces.http.app import create_app
-from slowwave.interfaces.http.lanes import Lanes
 from slowwave.interfaces.http.serve import configured
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
@@ -26,15 +25,11 @@ STOP_SECONDS = 30
 
 
 @contextmanager
-def serving(
-    home: Path, memory: Memory | None = None, lanes: Lanes | None = None, *, nightly: bool = False
-) -> Iterator[httpx.Client]:
-    """A client with the key of a server that runs meanwhile, with lanes of its own or the usual ones."""
+def serving(home: Path, memory: Memory | None = None, *, nightly: bool = False) -> Iterator[httpx.Client]:
+    """A client with the key of a server that runs meanwhile."""
     home.mkdir(parents=True, exist_ok=True)
     key = own_key(home)
-    memory = memory or (lanes.memory if lanes else Memory(home))
-    app = create_app(memory, key=key, settings=load_settings(home), nightly=nightly)
-    app.state.lanes = lanes or app.state.lanes
+    app = create_app(memory or Memory(home), key=key, settings=load_settings(home), nightly=nightly)
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     running = uvicorn.Server(configured(app))

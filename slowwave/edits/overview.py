@@ -33,7 +33,10 @@ WAITING = {
     "pairs_not_judged": ("judgements", col("verdict") == lit("unjudged")),
     "memories_to_review": ("cells", ACTIVE & (col("needs_review") == lit(value=True))),
     "judgements_in_quarantine": ("judging", col("status") == lit("quarantined")),
-    "memories_without_topic": ("cells", ACTIVE & col("topic_id").is_null()),
+    "memories_without_topic": (
+        "cells",
+        ACTIVE & col("topic_id").is_null() & (col("cell_type") != lit("episode")),  # one never has a topic
+    ),
     "open_contradictions": ("contradictions", col("status") == lit("open")),
     "uses_not_counted": ("usage", col("folded_at").is_null()),
 }
@@ -88,7 +91,7 @@ def stats(reader: Reader, *, now: datetime) -> Stats:
             "use": _counted(uses, "usage_type"),
             "topic": _largest(store, active),
         },
-        without_topic=active["topic_id"].null_count(),
+        without_topic=active.filter(pl.col("cell_type") != "episode")["topic_id"].null_count(),
         protected=active["protected"].sum(),
         never_used=_never_used(store, active),
         tombstones=store.count("tombstones", mine),

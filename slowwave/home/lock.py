@@ -34,14 +34,14 @@ COMMIT_SECONDS = 300.0
 
 
 @contextmanager
-def leasing(home: Home, *, patience_seconds: float = 0.0) -> Iterator[None]:
+def leasing(home: Home, *, flow: str = "", patience_seconds: float = 0.0) -> Iterator[None]:
     """Holds the lease of a run: one run of a home at a time. Its thread may take it again.
 
     Raises:
-        BusyError: another run is at work; the message says which process.
+        BusyError: another run is at work; the message says which flow, where it was named, and which process.
         ConfigError: the folder cannot be written.
     """
-    with _holding(home, home.root / LEASE, "run", patience_seconds=patience_seconds):
+    with _holding(home, home.root / LEASE, "run", flow=flow, patience_seconds=patience_seconds):
         yield
 
 
@@ -103,7 +103,9 @@ def alone(
 
 
 @contextmanager
-def _holding(home: Home, note: Path, work: Work, *, patience_seconds: float) -> Iterator[None]:
+def _holding(
+    home: Home, note: Path, work: Work, *, patience_seconds: float, flow: str = ""
+) -> Iterator[None]:
     path = note.resolve().with_suffix(".lock")
     if work == "edit" and FileLock(path, is_singleton=True).is_locked:
         raise BusyError(_refusal(home, note))  # it would change what its own thread is looking at
@@ -112,7 +114,7 @@ def _holding(home: Home, note: Path, work: Work, *, patience_seconds: float) -> 
     ) as lock:
         if is_first := lock.lock_counter == 1:
             since = datetime.now(UTC).isoformat(timespec="seconds")
-            held = json.dumps({"pid": os.getpid(), "since": since, "work": work})
+            held = json.dumps({"pid": os.getpid(), "since": since, "work": work, "flow": flow})
             try:
                 note.write_text(held, encoding="utf-8")
             except OSError as error:
@@ -132,7 +134,8 @@ def _refusal(home: Home, note: Path) -> str:
     who = f"process {held.get('pid', 'unknown')} since {held.get('since', 'unknown')}"
     if held.get("pid") == os.getpid():
         who = "in this program"
-    return f"{what} to {home.root} ({who}); this one left everything as it was"
+    flow = f"{held['flow']}, " if held.get("flow") else ""
+    return f"{what} to {home.root} ({flow}{who}); this one left everything as it was"
 
 
 def _holder_of(note: Path) -> dict[str, object]:

@@ -17,7 +17,6 @@
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
     |-- hooks/               agents that are connected, and what waits of their transcripts
     |-- editing/             a memory's text while `slowwave correct` has it open
-    |-- named-homes           homes of earlier versions that were named to the user, a path a line
     |-- run.lock             the lease of the one run that is at work
     |-- writer.lock          held by whoever changes the store, for one commit
     `-- run.json, writer.json   which process holds them

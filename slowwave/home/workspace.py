@@ -297,11 +297,16 @@ _OPEN: dict[Path, Workspace] = {}
 
 @contextmanager
 def open_workspace(
-    path: Home | Path | str | None = None, *, clock: Clock = wall_clock, is_alone: bool = False
+    path: Home | Path | str | None = None,
+    *,
+    flow: str = "",
+    clock: Clock = wall_clock,
+    is_alone: bool = False,
 ) -> Iterator[Workspace]:
     """A workspace of a run, with everything that is committed applied: it takes the writer lock for each commit.
 
-    With `is_alone` it holds that lock for its whole time, so that nobody edits beside it.
+    The message for whoever is kept out meanwhile names the `flow`. With `is_alone` it holds that lock for its whole
+    time, so that nobody edits beside it.
     Opened again within one process, it is the same one, with the clock of the first opening: who lives through
     other days than today (a simulation) opens it around its nights with a clock of its own.
 
@@ -315,7 +320,7 @@ def open_workspace(
         yield _OPEN[key]
         return
     with ExitStack() as held:
-        held.enter_context(leasing(home))
+        held.enter_context(leasing(home, flow=flow))
         with writing(home, work="run", patience_seconds=COMMIT_SECONDS):
             workspace = workspace_of(home, clock=clock)
         if is_alone:

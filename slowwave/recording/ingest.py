@@ -28,7 +28,7 @@ def ingest(
 ) -> StageReport:
     """Take in files and folders, as `Memory.ingest` says; the flow of the same name does it under Prefect."""
     started = time.monotonic()
-    with open_workspace(home, clock=clock) as workspace:
+    with open_workspace(home, flow="ingest", clock=clock) as workspace:
         run = Stage("ingest", workspace, dry_run=dry_run)
         run.introduce()
         ingest_sources(run, sources, are_found=are_found)

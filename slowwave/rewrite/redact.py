@@ -76,7 +76,7 @@ def open_redaction(home: str, *, dry_run: bool) -> Iterator[Workspace]:
     Raises:
         InputError: an erase was cut off; or a redaction was, and this is a dry run.
     """
-    with open_workspace(home, is_alone=True) as work:
+    with open_workspace(home, flow="redact", is_alone=True) as work:
         path = work.home.redact_path
         if work.home.erase_path.exists():
             raise InputError(ERASE_CUT_OFF)

@@ -13,7 +13,7 @@ EPOCH_YEAR = 1970
 FIRST_YEAR_TOO_LATE = 2200
 """From this year on a time is a mistake, and not everything here could hold it."""
 
-_NO_FIELDS = ("self", "now", "filters", "words")
+_NO_FIELDS = ("self", "now", "words")
 """Names in a method that are no field of its request."""
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")

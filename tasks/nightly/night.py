@@ -63,7 +63,7 @@ def open_night(home: Home | str, *, dry_run: bool, is_learning: bool = False) ->
     """
     with ExitStack() as held:
         where = home if isinstance(home, Home) else open_home(home)
-        held.enter_context(leasing(where))
+        held.enter_context(leasing(where, flow="learn" if is_learning else "nightly"))
         rescued = [] if is_learning else _rescue(where, dry_run=dry_run)
         workspace = held.enter_context(open_workspace(where))
         workspace.require_llm()

@@ -14,7 +14,6 @@ from slowwave.home.paths import open_home
 from slowwave.interfaces.client import EXIT, NOTES, PRINT, STALE, VIEW, Reply, fingerprint
 from slowwave.interfaces.http import alone, app
 from slowwave.interfaces.http.accept import MOST_NOTE_BYTES, as_text
-from slowwave.interfaces.http.problems import KINDS
 from slowwave.interfaces.http.routes.health import CHANGED
 from slowwave.interfaces.rendering.view import view_of
 from slowwave.memory import Memory
@@ -88,10 +87,6 @@ def test_notes_travel_in_a_header_of_bounded_length():
     assert len(sent) <= MOST_NOTE_BYTES
     assert "\n" not in sent
     assert "�" not in unquote(sent)[:100]
-
-
-def test_each_class_of_error_is_a_kind_of_problem_of_its_own():
-    assert len({kind for _, _, kind, _ in KINDS}) == len(KINDS)
 
 
 @pytest.mark.parametrize(("leaves", "told"), [(True, "leaves"), (False, "stays")])

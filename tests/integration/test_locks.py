@@ -136,9 +136,9 @@ def test_an_edit_beside_a_run_is_done_at_once_and_the_run_changes_nothing_that_i
     with Memory(folder) as memory:
         port = memory.remember("The port is 8080.", subject="api", attribute="port", value="8080").cell_id
         kiln = memory.remember("The kiln is hot.").cell_id
-    with open_workspace(folder) as run, Memory(folder) as memory:
+    with open_workspace(folder, flow="extract") as run, Memory(folder) as memory:
         assert run.store.count("cells") == 2  # read, before somebody edits
-        assert "another run is writing" in taking(leasing(open_home(folder)))
+        assert f"another run is writing to {folder} (extract, in" in taking(leasing(open_home(folder)))
         fixed = in_another_thread(lambda: memory.correct(port, "The port is 9090.", value="9090"))
         leaving = [{"cell_id": key, "effective_confidence": 0.1, "reason": "faded", "archived_count": 1}
                    for key in (port, kiln)]  # fmt: skip

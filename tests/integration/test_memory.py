@@ -25,7 +25,6 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import decode, encode
 from slowwave.recall.reader import LAG, NO_STORE
 from slowwave.recall.search import NOTHING_ELSE
-from slowwave.schemas.search import Filters
 from slowwave.store import open_store
 from tests.integration.test_locks import another_writer
 from tests.rows import NOW, row, rows, uses
@@ -443,7 +442,7 @@ def test_a_journal_without_a_store_is_told_with_what_to_do(tmp_path):
             memory.export(tmp_path / "out")
 
 
-def test_filters_may_be_given_whole_or_as_keywords_and_times_as_words(memory):
+def test_filters_are_keywords_and_times_words(memory):
     old = memory.remember("Kiln 2 is blue.", now=NOW - 40 * DAY)
     new = memory.remember("Kiln 3 is green.", cell_type="preference", now=NOW)
 
@@ -453,10 +452,9 @@ def test_filters_may_be_given_whole_or_as_keywords_and_times_as_words(memory):
     assert ids() == {old.cell_id, new.cell_id}
     assert ids(after="last_week") == ids(after=NOW - DAY) == {new.cell_id}
     assert ids(before=(NOW - DAY).replace(tzinfo=None)) == {old.cell_id}
-    assert ids(cell_types=["preference"]) == ids(filters=Filters(cell_types=("preference",))) == {new.cell_id}
+    assert ids(cell_types=["preference"]) == {new.cell_id}
     assert ids(as_of="2026-08-31") == ids(known_at="2026-08-31") == {old.cell_id}
     assert ids(scope="system") == set()
-    assert ids(filters=Filters(after=(NOW - DAY).replace(tzinfo=None))) == {new.cell_id}
 
 
 @pytest.mark.parametrize(
@@ -467,7 +465,6 @@ def test_filters_may_be_given_whole_or_as_keywords_and_times_as_words(memory):
         ({"cell_types": ["feeling"]}, r"cell_types\[0\] 'feeling' is not possible"),
         ({"after": "soonish"}, "'soonish' is no time"),
         ({"after": 5.5j}, "after is not possible"),
-        ({"filters": Filters(), "entity": "Mara"}, "not both"),
     ],
 )
 def test_a_filter_that_is_not_possible_is_told_in_one_line(memory, words, told):

@@ -6,7 +6,7 @@ import pytest
 
 from slowwave.errors import ConfigError
 from slowwave.home.paths import open_home
-from slowwave.interfaces.cli import program
+from slowwave.interfaces.cli import options
 from slowwave.interfaces.cli.doctor import former_home_checks
 from slowwave.settings.place import data_folder, home_folder
 
@@ -55,33 +55,23 @@ def test_a_home_of_nobody_says_how_to_name_another():
         home_folder("~no-such-user/home")
 
 
-def test_an_earlier_home_is_named_once_and_left_alone(user, tmp_path, monkeypatch, capsys):
-    former = tmp_path / "checkout" / "data" / "home"
+def test_an_earlier_home_is_named_until_the_user_has_one_and_left_alone(user, monkeypatch, capsys):
+    former = Path.cwd() / "data" / "home"
     before = files_of(former)
-    program._name_former_home(["search", "kiln", "--home", "elsewhere"])
-    assert capsys.readouterr().err == ""
-    program._name_former_home(["search", "kiln"])
-    assert not home_folder().exists(), "so that the earlier one can be moved there"
-    assert capsys.readouterr().err
-    home_folder().mkdir(parents=True)
-    program._name_former_home(["search", "kiln"])
+    options.name_former_home()
     said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert f"add --home {former}" in said
-    assert str(home_folder()) in said
-    program._name_former_home(["search", "kiln"])
+    assert (said.count("\n"), f"add --home {former}" in said, str(home_folder()) in said) == (1, True, True)
+    assert not home_folder().exists(), "so that the earlier one can be moved there"
+    home_folder().mkdir(parents=True)
+    options.name_former_home()
     assert capsys.readouterr().err == ""
-    (tmp_path / "other" / "data" / "home" / "journal").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "other")
-    program._name_former_home(["status"])
-    assert f"add --home {tmp_path / 'other' / 'data' / 'home'}" in capsys.readouterr().err
     assert files_of(former) == before
 
 
 def test_a_folder_with_no_memory_in_it_is_no_earlier_home(user, tmp_path, monkeypatch, capsys):
     (tmp_path / "data" / "home").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    program._name_former_home(["search", "kiln"])
+    options.name_former_home()
     assert capsys.readouterr().err == ""
     assert former_home_checks(open_home()) == []
 

@@ -6,16 +6,19 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
+import click
+
 from slowwave.errors import SlowwaveError
 from slowwave.interfaces import client
 from slowwave.interfaces.cli import output
-from slowwave.interfaces.cli.options import OPTION_OF, home_option, json_option
+from slowwave.interfaces.cli.options import home_option, json_option
 from slowwave.settings.place import home_folder
 
 RESIDENT_MINUTES = "resident_minutes"
@@ -156,10 +159,12 @@ def _refusal(reply: client.Reply) -> RefusedError:
 
 
 def _option(field: str) -> str:
-    place, _, name = field.partition("[")[0].rpartition(".")
-    if place == "path":
-        return "ID"
-    return OPTION_OF.get(name, f"--{name.replace('_', '-')}")
+    """The option or argument of the running command that gives a field, such as `body.recent_errors[0]`."""
+    name = field.partition("[")[0].rpartition(".")[2]
+    for one in click.get_current_context().command.params:
+        if one.name == name:
+            return one.opts[0] if isinstance(one, click.Option) else one.human_readable_name
+    return name
 
 
 def view_header(*, explain: bool) -> str:
@@ -180,21 +185,14 @@ def _may_start(home: str | None, folder: Path, question: Question) -> bool:
     Nor for a home that is no folder, or lies in none: this process says so.
     """
     nearest = next(one for one in (folder, *folder.parents) if one.exists())
-    if not nearest.is_dir() or (not question.writes and not (folder / "journal").is_dir()):
+    if not nearest.is_dir() or not (question.writes or (folder / "journal").is_dir()):
         return False
-    if not _says_how_long(folder):
+    is_set = any(RESIDENT_MINUTES in name.lower() for name in os.environ)
+    with suppress(OSError):
+        text = (folder / "slowwave.toml").read_text(encoding="utf-8", errors="replace")
+        is_set = is_set or RESIDENT_MINUTES in text
+    if not is_set:  # the settings are not read, which takes longer than a question
         return True
     from slowwave.settings.tree import load_settings
 
     return load_settings(home).search.resident_minutes != 0
-
-
-def _says_how_long(folder: Path) -> bool:
-    """Return whether the environment or the settings file mentions how long a server stays."""
-    if any(RESIDENT_MINUTES in name.lower() for name in os.environ):
-        return True
-    try:
-        text = (folder / "slowwave.toml").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    return RESIDENT_MINUTES in text

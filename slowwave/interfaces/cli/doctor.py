@@ -1,5 +1,6 @@
 """Check everything that Slowwave depends on, and say what works and what to do. Changes nothing."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ from slowwave.interfaces.hooks.agents import AGENTS, Places
 from slowwave.interfaces.hooks.connect import State, survey
 from slowwave.interfaces.hooks.events import EVENTS
 from slowwave.interfaces.hooks.follower import read_kept
-from slowwave.interfaces.http.address import read_address
+from slowwave.interfaces.http.address import Address, read_address
 from slowwave.interfaces.rendering.blocks import Block, Table, line
 from slowwave.models.checks import check_llm
 from slowwave.models.embed.choice import check_embedder
@@ -40,7 +41,6 @@ PYTHONS = ((3, 11), (3, 14))
 ROOM_NEEDED = 100 * 1024**2
 ROOM_WISHED = 1024**3
 _IMPORT_SECONDS = 120
-_ANSWER_SECONDS = 5.0
 NO_SERVER = "none runs: the first question starts one, which leaves when nobody asks"
 _PROBE = "import prefect, prefect.server.api.server; print(prefect.__version__)"
 
@@ -88,7 +88,7 @@ def examine(path: str | None) -> list[Check]:
         *_secrets(home),
         *project_checks(home),
         *(_row(*found) for found in models),
-        *_server(home.root.resolve()),
+        _server(home.root.resolve()),
         *agent_rows(str(home_folder(path).resolve())),
         *_prefect(place_of(path)),
     ]
@@ -205,23 +205,31 @@ def project_checks(home: Home) -> list[Check]:
     return [_look("project here", found, is_well=project in counts)]
 
 
-def _server(folder: Path) -> list[Check]:
+def _server(folder: Path) -> Check:
     """The server of the home, by its own report (`/health/ready`); none is needed, since a question starts one."""
     address = read_address(folder)
-    socket = str(client.socket_path(folder)) if client.has_sockets() else None
-    transport = httpx.HTTPTransport(uds=socket)
-    base = address.url if address else "http://slowwave"
+    where = f"answers at {address.url}" if address else "answers on its socket"
     try:
-        with httpx.Client(transport=transport, base_url=base, timeout=_ANSWER_SECONDS) as asking:
-            state: dict[str, list[str]] = asking.get("/health/ready").json()
-        found = [*state["reasons"], *state["notes"]]
-        where = f"answers at {address.url}" if address else "answers on its socket"
-        return [_look("server", "; ".join([where, *found, *state["does"]]), is_well=not found)]
-    except httpx.HTTPError:
-        found_none = "it does not answer: start `slowwave serve` again" if address else NO_SERVER
-        return [_look("server", found_none, is_well=address is None)]
+        if (body := _ready(folder, address)) is None:
+            found = "it does not answer: start `slowwave serve` again" if address else NO_SERVER
+            return _look("server", found, is_well=address is None)
+        state: dict[str, list[str]] = json.loads(body)
+        problems = [*state["reasons"], *state["notes"]]
+        return _look("server", "; ".join([where, *problems, *state["does"]]), is_well=not problems)
+    except SlowwaveError as error:
+        return _look("server", str(error))
     except (ValueError, KeyError, TypeError):
-        return [_look("server", "it answers with something else: start it again")]
+        return _look("server", "it answers with something else: start it again")
+
+
+def _ready(folder: Path, address: Address | None) -> bytes | None:
+    if client.has_sockets():
+        request = ("GET", "/health/ready", None, dict[str, str]())
+        reply = client.exchange(client.socket_path(folder), request, writes=False)
+        return reply.body if reply is not None else None
+    with suppress(httpx.HTTPError):
+        return httpx.get(f"{address.url}/health/ready", trust_env=False).content if address else None
+    return None
 
 
 def _prefect(place: Place | None) -> list[Check]:

@@ -27,9 +27,6 @@ NOT_AGREED = 1
 NOT_PROVEN = 1
 """Exit code of an erase whose text is still found somewhere."""
 
-LONGEST_TEXT = 4_000
-"""Characters of a memory that a person writes; the server's own bound."""
-
 
 @click.command()
 @click.argument("text", nargs=-1, required=True)
@@ -207,7 +204,7 @@ def _edited(cell_id: str, home: str | None) -> str | None:
     """The text of a memory as it comes back from the editor; None where it did not change.
 
     Raises:
-        InputError: the memory is no current one or too long, there is no terminal, or the editor left nothing usable.
+        InputError: the memory is no current one, there is no terminal, or the editor left nothing usable.
     """
     from slowwave.settings.place import home_folder
 
@@ -219,12 +216,7 @@ def _edited(cell_id: str, home: str | None) -> str | None:
         what = f" by {by}: correct that one" if by else ": remember what is right"
         raise InputError(f"memory {found['cell_id']} was superseded{what}")
     before = found["content"]
-    if len(before) > LONGEST_TEXT:
-        raise InputError(
-            f"the memory has {len(before)} characters, and its replacement may have {LONGEST_TEXT}: give a sentence or "
-            "two after the id"
-        )
-    saved = text_from_editor(Path(home_folder(home)), before)
+    saved = text_from_editor(home_folder(home), before)
     if not saved:
         raise InputError("the text is empty, and nothing was changed: `slowwave forget ID` deletes a memory")
     return None if saved == before.strip() else saved

@@ -5,7 +5,6 @@ Imported late: with the renderers come Rich and Polars, and a question needs non
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -83,14 +82,9 @@ def stopping_in_order() -> Iterator[None]:
 
 
 def _first(_: int, __: FrameType | None) -> None:
-    signal.signal(signal.SIGINT, _second)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.write(2, STOPPING)
     leaving = threading.Timer(STOP_SECONDS, os._exit, [INTERRUPTED])
     leaving.daemon = True
     leaving.start()
     raise KeyboardInterrupt
-
-
-def _second(_: int, __: FrameType | None) -> None:
-    os.write(2, b"\x1b[?25h" if sys.stderr.isatty() else b"")  # a progress bar may have hidden the cursor
-    os._exit(INTERRUPTED)

@@ -1,32 +1,15 @@
-"""Options that several commands share, and the names under which commands offer fields of requests."""
+"""Options that several commands share."""
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from slowwave.interfaces.cli import output
+from slowwave.settings.place import former_home, home_folder
 
-OPTION_OF = {
-    "cell_type": "--type",
-    "cell_types": "--type",
-    "source_type": "--source",
-    "detail_level": "--detail",
-    "current_file": "--file",
-    "recent_errors": "--error",
-    "budget_tokens": "--budget",
-    "conversation_id": "--conversation",
-    "entities": "--entity",
-    "turn_id": "--turn",
-    "session_id": "--session",
-    "scopes": "--scope",
-    "cell_id": "ID",
-    "contradiction_id": "ID",
-    "query": "QUERY",
-    "question": "QUESTION",
-    "text": "TEXT",
-}
-"""Names of options that differ from those of their fields; every other field is `--its-name`."""
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 CELL_TYPES = "fact|decision|preference|task|risk|code_ref|insight|pattern|workflow|episode"
 WITHIN = (
@@ -42,10 +25,22 @@ def home_option(command: Command) -> Command:
     return click.option("--home", metavar="FOLDER", help=told, callback=_named)(command)
 
 
-def _named(_: click.Context, option: click.Parameter, given: str | None) -> str | None:
+def _named(ctx: click.Context, option: click.Parameter, given: str | None) -> str | None:
     if given == "":  # of a variable that is not set: the user's own home is not meant
         raise click.BadParameter("the folder is empty: name one, or leave the option out", param=option)
+    if given is None and ctx.info_name != "doctor" and not os.environ.get("SLOWWAVE_HOME"):
+        name_former_home()
     return given
+
+
+def name_former_home() -> None:
+    """Say on stderr where this folder has the memory of an earlier version, for as long as the user has no home."""
+    home = home_folder()
+    if not home.is_dir() and (former := former_home(home)) is not None:
+        output.fail(
+            f"{former} holds an earlier memory, which is not used: your memory is {home} now. "
+            f"To use the earlier one, add --home {former}"
+        )
 
 
 def json_option(command: Command) -> Command:

@@ -9,6 +9,8 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from io import TextIOWrapper
+from typing import TextIO
 
 NOT_WRITTEN = 74
 """`EX_IOERR` of sysexits.h."""
@@ -17,13 +19,9 @@ DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 def prepare() -> None:
-    """Make both streams take every text: one that is closed takes it silently, one in ASCII shows question marks."""
-    for name, number in (("stdout", 1), ("stderr", 2)):
-        stream = getattr(sys, name)
-        if stream is None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
-            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
-        elif hasattr(stream, "reconfigure"):
+    """Make both streams take every text: one in ASCII shows question marks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
@@ -34,8 +32,7 @@ def emit(text: str) -> None:
         SystemExit: nobody takes it (code 0), or it cannot be written (code 74).
     """
     try:
-        sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
-        sys.stdout.flush()
+        _write(sys.stdout, text if text.endswith("\n") or not text else f"{text}\n")
     except OSError as error:
         _close()
         if isinstance(error, BrokenPipeError):
@@ -51,7 +48,7 @@ def emit_json(document: object) -> None:
 
 def remark(notes: Iterable[str]) -> None:
     """Write notes to stderr, a line each, dimmed on a terminal; notes that nobody takes are dropped."""
-    is_dim = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    is_dim = sys.stderr is not None and sys.stderr.isatty() and "NO_COLOR" not in os.environ
     for note in notes:
         _to_stderr(f"{DIM}{note}{PLAIN}" if is_dim else note)
 
@@ -63,8 +60,14 @@ def fail(message: str) -> None:
 
 def _to_stderr(text: str) -> None:
     with suppress(OSError):
-        sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
+        _write(sys.stderr, f"{text}\n")
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    """Write at once; a stream that is closed takes it silently. Click would write UTF-8 where ASCII is named."""
+    if stream is not None:
+        stream.write(text)
+        stream.flush()
 
 
 def _close() -> None:

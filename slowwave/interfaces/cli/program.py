@@ -1,22 +1,13 @@
 """The program `slowwave`: its commands, and every error as one line with an exit code."""
 
-import os
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
-from importlib import metadata
-from pathlib import Path
 
 import click
 
 from slowwave.errors import SlowwaveError
 from slowwave.interfaces.cli import edits, output, questions, setup, work
-from slowwave.settings.place import former_home, home_folder
 
 INTERRUPTED = 130
-
-NAMED_HOMES = "named-homes"
-"""The file of a home with the earlier homes that were named to its user, a path a line."""
 
 
 class Commands(click.Group):
@@ -46,17 +37,14 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 65 unusable input, 66 not found, 74 output not written, 75 busy or unreachable, "
-    "78 configuration.",
+    epilog="Exit codes: 0 done, 1 not done or a check failed, 2 wrong usage, 65 unusable input or file, 66 not found, "
+    "70 a bug, 74 standard output not written, 75 busy or unreachable, 78 configuration, 130 Ctrl-C.",
 )
 @click.version_option(
     None, "--version", package_name="slowwave", prog_name="slowwave", message="slowwave %(version)s"
 )
-@click.pass_context
-def program(ctx: click.Context) -> None:
+def program() -> None:
     """Long-term memory for AI agents, recorded by day and consolidated by night."""
-    if ctx.invoked_subcommand != "doctor":  # which says it by itself
-        _name_former_home(sys.argv[1:])
 
 
 ORDER: Sequence[click.Command] = (
@@ -94,28 +82,7 @@ for _command in ORDER:
 def main() -> None:
     """The console script."""
     output.prepare()
-    if sys.argv[1:] == ["--version"]:
-        output.emit(f"slowwave {metadata.version('slowwave')}")
-        return
     program.main(prog_name="slowwave")
-
-
-def _name_former_home(words: Sequence[str]) -> None:
-    """Say once on stderr where this folder holds the memory of an earlier version; it is neither moved nor opened."""
-    if os.environ.get("SLOWWAVE_HOME") or any(word.startswith("--home") for word in words):
-        return
-    with suppress(SlowwaveError, OSError):
-        home = home_folder()
-        former, noted = former_home(home), home / NAMED_HOMES
-        if former is None or (noted.exists() and f"{former}\n" in noted.read_text(encoding="utf-8")):
-            return
-        output.fail(
-            f"{former} holds an earlier memory, which is not used: your memory is {home} now. "
-            f"To use the earlier one, add --home {former}"
-        )
-        if home.is_dir():
-            with Path(noted).open("a", encoding="utf-8") as file:
-                file.write(f"{former}\n")
 
 
 if __name__ == "__main__":

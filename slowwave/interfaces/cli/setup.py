@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 NAMES = "claude-code|codex|gemini|opencode|cursor|claude-desktop|vscode"
 
+project_flag = click.option(
+    "--project", is_flag=True, help="In the settings of the project that you are in, not in your own."
+)
+
 
 @click.command()
 @click.argument("agent", metavar=f"[{NAMES}]", required=False)
-@click.option(
-    "--project", is_flag=True, help="In the settings of the project that you are in, not in your own."
-)
+@project_flag
 @dry_run_option
 @home_option
 @json_option
@@ -42,9 +44,7 @@ def connect(agent: str | None, *, project: bool, dry_run: bool, home: str | None
 
 @click.command()
 @click.argument("agent", metavar=NAMES)
-@click.option(
-    "--project", is_flag=True, help="In the settings of the project that you are in, not in your own."
-)
+@project_flag
 @dry_run_option
 @home_option
 @json_option

@@ -52,6 +52,8 @@ def ingest(
     secret; exit code 1 if there are any. A file that cannot be read is reported and stops no other; the exit code is
     65 then.
     """
+    if follow and discover:
+        raise click.UsageError("--follow without paths follows what --discover finds: leave --discover out")
     if not follow and bool(paths) == discover:
         raise click.UsageError("name files or folders, or give --discover or --follow")
     _require_existing(paths)
@@ -122,13 +124,10 @@ def run(flow: str, *, home: str | None, as_json: bool, **given: Any) -> None:
 
 
 def _report(flow: Any, home: str | None, parameters: dict[str, Any]) -> Any:
-    """Run a flow; stderr says where it runs, and what a derivation will cost before it is made."""
+    """Run a flow; stderr says where it runs."""
     from flows.running import place_of, run_flow, run_plain
 
     if flow in OWN_REPORTS:
-        if flow == "rederive" and parameters in ({}, {"action": "derive"}):
-            waits: Any = run_plain("rederive", home, {"dry_run": True})
-            output.remark([waits.estimate.line] if waits.estimate is not None else [])
         return run_plain(flow, home, parameters)
     place = place_of(home)
     output.remark([place.line])
@@ -236,16 +235,20 @@ def _parameters(flow: str, given: dict[str, Any]) -> dict[str, Any]:
     if flow not in (*FLOWS, *OWN_REPORTS):
         raise click.UsageError(f"there is no flow {flow}: choose one of {', '.join((*FLOWS, *OWN_REPORTS))}")
     found = {name: one for name, one in given.items() if one or (name == "dry_run" and one is not None)}
-    owners = {"force": ("nightly",), "action": ("rederive",), "questions": ("evaluate",)}
-    for name, flows in {"sources": WITH_SOURCES, **owners}.items():
-        if name in found and flow not in flows:
-            option = "source" if name == "sources" else name
-            raise click.UsageError(f"--{option} belongs to {' and '.join(flows)}, not to {flow}")
+    owners = {
+        "sources": WITH_SOURCES,
+        "force": ("nightly",),
+        "action": ("rederive",),
+        "questions": ("evaluate",),
+    }
+    for name in found.keys() & owners:
+        if flow not in owners[name]:
+            option = "--source" if name == "sources" else f"--{name}"
+            raise click.UsageError(f"{option} belongs to {' and '.join(owners[name])}, not to {flow}")
     if flow == "evaluate" and "questions" not in found:
         raise click.UsageError("evaluate needs --questions FILE")
-    paths = [*found.get("sources", ()), *filter(None, [found.get("questions")])]
-    _require_existing(Path(one) for one in paths)
-    return found | ({"sources": [*found["sources"]]} if "sources" in found else {})
+    _require_existing(map(Path, [*given["sources"], *filter(None, [given["questions"]])]))
+    return {name: list(one) if isinstance(one, tuple) else one for name, one in found.items()}
 
 
 def _require_existing(paths: Iterable[Path]) -> None:

@@ -98,7 +98,10 @@ def _add_routes(app: FastAPI) -> None:
     app.include_router(health.router)
     for router in ROUTERS:
         app.include_router(router, dependencies=[Depends(KEY)], responses=DESCRIBED)
-    app.include_router(_aliases)
+    aliases = APIRouter(route_class=Rendered, include_in_schema=False)
+    for path, endpoint in ALIASES.items():
+        aliases.post(path)(endpoint)
+    app.include_router(aliases)
     app.router.routes.append(Route(mcp_mount.PATH, app.state.mcp))
     add_problems(app)
     meter = Instrumentator(
@@ -109,16 +112,6 @@ def _add_routes(app: FastAPI) -> None:
     meter.instrument(
         app, metric_namespace="slowwave", latency_lowr_buckets=BUCKETS, should_only_respect_2xx_for_highr=True
     ).expose(app, endpoint="/metrics", include_in_schema=False)
-
-
-def _named_otherwise() -> APIRouter:
-    router = APIRouter(route_class=Rendered, include_in_schema=False)
-    for path, endpoint in ALIASES.items():
-        router.post(path)(endpoint)
-    return router
-
-
-_aliases = _named_otherwise()
 
 
 @asynccontextmanager

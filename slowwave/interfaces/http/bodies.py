@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from fastapi import Path
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, create_model
 
 from slowwave.errors import InputError
 from slowwave.schemas.context import Activity, Context, ContextLine, ContextRequest, Label, TierName
@@ -89,24 +89,12 @@ class AssembleBody(ContextRequest):
     budget: int | None = Field(default=None, ge=1, description="The same as `budget_tokens`.")
     signals: Signals | None = Field(default=None, description="The same as the fields of these names.")
 
-    @model_validator(mode="after")
-    def _says_each_once(self) -> "AssembleBody":
-        given = self.model_fields_set
-        twice = {"budget", "budget_tokens"} <= given or (
-            self.signals is not None and self.signals.model_fields_set & given
-        )
-        if twice:
-            raise ValueError("the budget or a signal is given twice: give each once")
-        return self
-
     def asked(self) -> dict[str, object]:
-        """The keywords of `Memory.context`."""
-        found = {name: getattr(self, name) for name in self.model_fields_set - {"budget", "signals"}}
-        if self.budget is not None:
-            found["budget_tokens"] = self.budget
-        if self.signals is not None:
-            found |= {name: getattr(self.signals, name) for name in self.signals.model_fields_set}
-        return found
+        """The keywords of `Memory.context`; of what is given twice, those of its own name."""
+        signals = self.signals or Signals()
+        found = {name: getattr(signals, name) for name in signals.model_fields_set}
+        found |= {} if self.budget is None else {"budget_tokens": self.budget}
+        return found | {name: getattr(self, name) for name in self.model_fields_set - {"budget", "signals"}}
 
 
 class AssembledLine(ContextLine):

@@ -44,7 +44,6 @@ STATUSES = {
     415: ("media-type", "The body is not JSON"),
     422: ("input", "The input is not usable"),
     500: ("unexpected", "An error of Slowwave"),
-    503: ("overloaded", "Too many requests wait: try again"),
 }
 """Kind and title of problems that no error of ours caused."""
 

@@ -156,9 +156,11 @@ class FlowRuns:
         return False
 
     def _tidy(self) -> None:
-        """Remove the records of runs beyond those that are kept."""
-        for one in self.runs()[KEPT_RUNS:]:
-            if one.state != "running":
+        """Remove the records of runs beyond those that are kept; the last night is, for the schedule."""
+        runs = self.runs()
+        night = next((one for one in runs if one.flow == "nightly" and not one.dry_run), None)
+        for one in runs[KEPT_RUNS:]:
+            if one.state != "running" and one is not night:
                 self._processes.pop(one.run_id, None)
                 (self._folder / f"{one.run_id}.lock").unlink(missing_ok=True)
                 (self._folder / f"{one.run_id}.json").unlink(missing_ok=True)
@@ -186,14 +188,18 @@ def carry_out(home: Path, run_id: str) -> None:
         parameters |= {"sources": run.sources} if run.sources else {}
         parameters |= {"force": True} if run.force else {}
         api = place_of(str(home)).api if run.where == "prefect" else None
+        end: dict[str, object]
         try:
             report = run_flow(run.flow, str(home), parameters, api=api, tags=("slowwave", run_id))
             end: dict[str, object] = {"state": "done", "report": report}
+        except SlowwaveError as error:
+            end = {"state": "failed", "failure": Failure(type=type(error).__name__, detail=str(error))}
         except BaseException as error:
-            is_ours = isinstance(error, SlowwaveError)
-            detail = str(error) if is_ours else "an error of Slowwave, or the run was stopped"
+            detail = "an error of Slowwave, or the run was stopped"
             end = {"state": "failed", "failure": Failure(type=type(error).__name__, detail=detail)}
-        note(path, run.model_copy(update={**end, "finished_at": datetime.now(UTC)}))
+            raise
+        finally:
+            note(path, run.model_copy(update={**end, "finished_at": datetime.now(UTC)}))
 
 
 if __name__ == "__main__":

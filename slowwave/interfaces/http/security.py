@@ -34,6 +34,10 @@ _access = logging.getLogger("slowwave.access")
 _log = logging.getLogger("slowwave.server")
 
 
+class FailedError(Exception):
+    """A request met an unforeseen error, which is answered and logged: uvicorn logs this one, without stored text."""
+
+
 class Place:
     """The folder of a home as its server knows it; another folder may appear under the same path.
 
@@ -109,7 +113,10 @@ class Guard:
             place = "".join(traceback.format_tb(error.__traceback__))
             _log.error("request %s failed: %s\n%s", request_id, type(error).__name__, place)
             if not answer.status:
-                await problem(scope, 500, "the server's log says where it happened")(scope, receive, answer)
+                closing = {"Connection": "close"}  # uvicorn closes it after an error
+                detail = "the server's log says where it happened"
+                await problem(scope, 500, detail, headers=closing)(scope, receive, answer)
+            raise FailedError(request_id) from None
         finally:
             took = (time.monotonic() - started) * 1_000
             route = getattr(scope.get("route"), "path", "") or "(no route)"

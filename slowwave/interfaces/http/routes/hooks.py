@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Body, FastAPI, Header, Request, Response
+from fastapi import APIRouter, FastAPI, Header, Request, Response
 
 from slowwave.errors import SlowwaveError, TransientError
 from slowwave.interfaces.hooks.connect import connected_since
@@ -37,14 +37,6 @@ from slowwave.schemas.requests import MOST_MESSAGES, RecordTurn
 from slowwave.schemas.search import MAX_QUERY_CHARACTERS
 from slowwave.whole_file import PRIVATE, write_whole
 
-EXAMPLE = {
-    "session_id": "5f1c6a6e-6a43-4c1b-9d53-0d2f6f0f7f11",
-    "transcript_path": "/home/ana/.claude/projects/-home-ana-kiln/5f1c6a6e-6a43-4c1b-9d53-0d2f6f0f7f11.jsonl",
-    "cwd": "/home/ana/kiln",
-    "hook_event_name": "UserPromptSubmit",
-    "prompt": "Which port does the staging database listen on?",
-}
-
 TOLD_AT_PROMPT: frozenset[HookAgent] = frozenset({"gemini"})
 """Agents that are told at the first prompt what others are told at the start.
 
@@ -54,8 +46,8 @@ TOLD_AT_PROMPT: frozenset[HookAgent] = frozenset({"gemini"})
 WHOLE = frozenset({"startup", "clear", "compact"})
 """Starts at which all is told; a conversation that is resumed was told most of it before."""
 
-MOST_PUT_OFF, MOST_KEPT = 1_000, 50
-"""Starts that are kept until a prompt comes, and openings for a server that sleeps; of more, the oldest go."""
+MOST_KEPT = 50
+"""Openings that are kept for a server that sleeps; of more, the oldest go."""
 
 WARM_SECONDS: dict[Action, float] = {"start": 1.5, "prompt": 0.4}
 """How long a question waits for a server that just started; hooks end soon after (`hook.py`)."""
@@ -85,7 +77,7 @@ router = APIRouter(tags=["hooks"], lifespan=_following)
 async def hook(
     agent: HookAgent,
     event: str,
-    body: Annotated[dict[str, Any], Body(examples=[EXAMPLE])],
+    body: dict[str, Any],
     request: Request,
     ask: Ask,
     slowwave_late: Annotated[str, Header(description="Of an event that is handed over late.")] = "",
@@ -101,7 +93,7 @@ async def hook(
         follower.hear_begin()
         begun = possible(StartPayload, body)
         if agent in TOLD_AT_PROMPT or slowwave_late == "untold":
-            _put_off(request.app.state.put_off, begun)
+            request.app.state.put_off[begun.session_id] = begun  # until the first prompt
         else:
             text = await ask.read(opening, ask.memory, begun)
             if begun.source in WHOLE:
@@ -201,13 +193,6 @@ def record_messages(memory: Memory, agent: HookAgent, payload: Payload) -> None:
     ]
     for start in range(0, len(turns), MOST_MESSAGES):
         memory.record(turns[start : start + MOST_MESSAGES], client=agent)
-
-
-def _put_off(waiting: dict[str, StartPayload], begun: StartPayload) -> None:
-    """Keep a start for the first prompt of its conversation."""
-    waiting[begun.session_id] = begun
-    while len(waiting) > MOST_PUT_OFF:
-        del waiting[next(iter(waiting))]
 
 
 def _keep(home: Path, folder: str, text: str) -> None:
