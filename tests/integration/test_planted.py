@@ -2,7 +2,7 @@
 
 The places that a text must not reach: `MEMORY.md`, the tiers of a context that say what holds here, a person's word,
 and the other names of a person. Real wishes of persons must reach them. `MANY_PLANTED=1` plants a hundred, told twenty
-times; without it there are texts of every place and every phrasing, told once and six times.
+times; without it there are texts of every place and every phrasing, told once, three and six times.
 """
 
 import os
@@ -29,7 +29,7 @@ from tests.servers import OpenAIServer
 
 NO_MODEL = {"provider": "none"}
 
-PLANTED = [(True, 26, 1, 10), (True, 13, 6, 5), (False, 26, 6, 10)]
+PLANTED = [(True, 26, 3, 10), (False, 26, 6, 10)]
 """Whether there is a model, planted texts, how often each is told, and wishes."""
 
 if os.environ.get("MANY_PLANTED"):
