@@ -27,7 +27,7 @@ OLD, NEW = "Staging listens on 5432.", "Staging listens on 6432."
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
-    write_settings(home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 0.2})
+    write_settings(home, embedding={"provider": "none"}, owner=OWNER)
     return home
 
 

@@ -28,9 +28,7 @@ ABOUT = {"subject": "staging", "attribute": "port"}
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     small = {"window_tokens": 50, "overlap_tokens": 0}
-    write_settings(
-        home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 0.2}, chunks=small
-    )
+    write_settings(home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 2}, chunks=small)
     return home
 
 

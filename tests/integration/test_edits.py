@@ -34,7 +34,7 @@ OWNER = {"user_id": "ana", "project_id": "kiln"}
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
-    write_settings(home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 0.2})
+    write_settings(home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 2})
     return home
 
 

@@ -61,7 +61,7 @@ def killed_after(count: int) -> Iterator[None]:
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     owner = {"user_id": "ana", "project_id": "kiln"}
-    write_settings(home, embedding={"provider": "none"}, owner=owner, edits={"lock_seconds": 0.2})
+    write_settings(home, embedding={"provider": "none"}, owner=owner, edits={"lock_seconds": 2})
     return home
 
 

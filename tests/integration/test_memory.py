@@ -37,7 +37,7 @@ DAY = timedelta(days=1)
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
-    owner, edits = {"user_id": "ana", "project_id": "kiln"}, {"lock_seconds": 0.2}
+    owner, edits = {"user_id": "ana", "project_id": "kiln"}, {"lock_seconds": 2}
     write_settings(home, embedding={"provider": "wordllama"}, owner=owner, edits=edits)
     return home
 
