@@ -81,8 +81,13 @@ def _collapse_table(table: str, changes: list[Change]) -> TableChange:
 def _nothing(table: str) -> pl.DataFrame:
     """No rows, with the columns of `_marked` for a whole row; made once, since a frame of 100 columns takes a while."""
     columns = {name: dtype for name, dtype in frame_schema(table).items() if name != KEYS[table]}
-    marks = {"rank": pl.Int64, "is_complete": pl.Boolean, **dict.fromkeys(_has(columns), pl.Boolean)}
-    return pl.DataFrame(schema={KEYS[table]: pl.String, "order": pl.Int64, **columns, **marks})
+    said = {
+        **columns,
+        "rank": pl.Int64,
+        "is_complete": pl.Boolean,
+        **dict.fromkeys(_has(columns), pl.Boolean),
+    }
+    return pl.DataFrame(schema={KEYS[table]: pl.String, "order": pl.Int64, **said})
 
 
 def _marked(change: Change, key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
