@@ -1,7 +1,7 @@
 """Damage of every kind to a home: commands tell it in one line or answer rightly, and `slowwave run rebuild` mends it.
 
 After the rescue the memory is that of the journal that is left. All on copies of one home that lived through three
-nights; `tests/integration/test_rebuild.py` has the quick ones, and `test_store.py` and `tests/unit/test_journal.py`
+nights; `tests/integration/test_rebuild.py` has the common ones, and `test_store.py` and `tests/unit/test_journal.py`
 have each form of a broken pointer, description or segment. `MANY_DAMAGED=1` cuts each table at ten places and not at
 one, and loses every segment of the journal and not only some of the second night.
 """

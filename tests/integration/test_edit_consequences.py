@@ -229,6 +229,7 @@ def test_a_merged_text_that_was_taken_back_has_no_place_any_more(memory, folder)
         memory.confirm(merged)
 
 
+@pytest.mark.nights
 def test_an_episode_is_erased_by_its_conversation_and_the_refusal_names_it(memory, folder, tmp_path):
     nightly.fn(home=str(folder), sources=talk(tmp_path))
     (episode,) = (

@@ -213,6 +213,7 @@ def test_a_judge_never_retires_what_a_person_confirmed_but_opens_a_contradiction
 # forget
 
 
+@pytest.mark.nights
 def test_what_was_forgotten_is_not_found_and_does_not_come_back_from_its_source(memory, folder, tmp_path):
     chats = tmp_path / "chats"
     turns = [("2026-06-01T09:00:00Z", "Mara", "My old phone ends with 4711 and nobody may know it.")]

@@ -93,6 +93,7 @@ def assert_gone(folder: Path, *texts: str) -> None:
     assert files_with(folder, texts) == {}
 
 
+@pytest.mark.nights
 def test_a_text_goes_with_what_was_made_from_it_and_stays_out(folder, tmp_path):
     sources = [chat(tmp_path, PLAIN, SECRET)]
     nightly.fn(home=str(folder), sources=sources)
@@ -116,6 +117,7 @@ def test_a_text_goes_with_what_was_made_from_it_and_stays_out(folder, tmp_path):
     assert memory.explain(kept.cell_id).life.state == "active"
 
 
+@pytest.mark.nights
 def test_a_session_goes_whole_and_other_sessions_stay(folder, tmp_path):
     chat(tmp_path, SECRET, "ok", session="s1")
     sources = [chat(tmp_path, PLAIN, "ok", session="s2")]

@@ -103,6 +103,7 @@ def test_the_same_text_on_the_same_day_is_the_same_memory(memory, folder):
     assert len(segments(str(folder))) == 1
 
 
+@pytest.mark.nights
 def test_the_same_text_on_another_day_becomes_a_confirmation(memory, folder):
     first = memory.remember("Invoices are due on Friday.", now=NOW)
     again = memory.remember("Invoices are due on Friday.", now=NOW + DAY)

@@ -27,6 +27,8 @@ from tests.planted import BelievingModel, Plant, plants, wishes, write_sources
 from tests.scripted_model import store_of, write_settings
 from tests.servers import OpenAIServer
 
+pytestmark = pytest.mark.nights
+
 NO_MODEL = {"provider": "none"}
 
 PLANTED = [(True, 26, 3, 10), (False, 26, 6, 10)]
@@ -158,7 +160,6 @@ def test_what_persons_want_stands_in_core_memory(few: Believed):
     assert "(said by a person, " in few.core
 
 
-@pytest.mark.nights
 @pytest.mark.timeout(1_500)
 @pytest.mark.parametrize(("has_model", "count", "times", "wish_count"), PLANTED)
 def test_planted_texts_told_once_and_often_reach_no_place_that_is_believed(
