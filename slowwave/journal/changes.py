@@ -81,13 +81,8 @@ def _collapse_table(table: str, changes: list[Change]) -> TableChange:
 def _nothing(table: str) -> pl.DataFrame:
     """No rows, with the columns of `_marked` for a whole row; made once, since a frame of 100 columns takes a while."""
     columns = {name: dtype for name, dtype in frame_schema(table).items() if name != KEYS[table]}
-    said = {
-        **columns,
-        "rank": pl.Int64,
-        "is_complete": pl.Boolean,
-        **dict.fromkeys(_has(columns), pl.Boolean),
-    }
-    return pl.DataFrame(schema={KEYS[table]: pl.String, "order": pl.Int64, **said})
+    marks = {"rank": pl.Int64, "is_complete": pl.Boolean, **dict.fromkeys(_has(columns), pl.Boolean)}
+    return pl.DataFrame(schema={KEYS[table]: pl.String, "order": pl.Int64, **columns, **marks})
 
 
 def _marked(change: Change, key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
@@ -98,11 +93,14 @@ def _marked(change: Change, key: str, columns: dict[str, pl.DataType]) -> pl.Dat
     given = [name for name in columns if name in change.rows.columns]
     is_birth = change.mode == "birth"
     wins = pl.lit(not is_birth)
-    rows = change.rows.select(key, "order", *given).cast({name: columns[name] for name in given})
-    return rows.with_columns(
-        *(wins.alias(name) for name in _has(given)),
-        rank=-pl.col("order") - 1 if is_birth else pl.col("order"),
-        is_complete=pl.lit(change.mode in ("birth", "whole")),
+    return (
+        change.rows.select(key, "order", *given)
+        .cast({name: columns[name] for name in given})
+        .with_columns(
+            *(wins.alias(name) for name in _has(given)),
+            rank=-pl.col("order") - 1 if is_birth else pl.col("order"),
+            is_complete=pl.lit(change.mode in ("birth", "whole")),
+        )
     )
 
 
