@@ -85,7 +85,7 @@ LONG := benchmark or nights or prefect or processes or year
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
 test: $(WORKS) ## the tests that a change needs, in under five minutes
-	$(PYTEST) -n 3 --hypothesis-profile=quick -m "not ($(LONG))"
+	$(PYTEST) -n 2 --hypothesis-profile=quick -m "not ($(LONG))"
 
 test-all: $(WORKS) ## all tests: also servers, killed processes, benchmarks and long lives
 	$(PYTEST) -n 3

@@ -141,5 +141,23 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefect
         yield server
     finally:
         if server.process is not None and server.process.poll() is None:
-            server.stop()
+            below = server.processes()
+            assert server.stop() == 0, server.said()
+            assert_gone(below)
         server.client.close()
+
+
+def assert_gone(processes: list[int]) -> None:
+    """These processes end within a minute."""
+    deadline = time.monotonic() + 60
+    while left := [pid for pid in processes if _is_alive(pid)]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.2)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -30,7 +30,7 @@ CHECKS = [
     content_type_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = {GenerationMode.POSITIVE: 8, GenerationMode.NEGATIVE: 3}
+EXAMPLES = {GenerationMode.POSITIVE: 5, GenerationMode.NEGATIVE: 2}
 """Requests to each route: possible ones, and impossible ones, which take long to make up."""
 
 ENDPOINTS = 30

@@ -1,18 +1,13 @@
 """Context assembly over real stores: what stands in which tier, for whom, and what is never repeated."""
 
-import json
 import re
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from flows.nightly import nightly
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.ingest.fences import strip_injected
@@ -22,14 +17,9 @@ from slowwave.recall.assemble import assemble
 from slowwave.recall.page import source_label
 from slowwave.recall.reader import Reader, open_reader
 from slowwave.schemas.context import Context, ContextRequest
-from tests.examples import at_most
 from tests.rows import events, row, rows
 from tests.scripted_model import write_settings
 
-ROOT = Path(__file__).parents[2]
-SAMPLES = ROOT / "data" / "samples"
-RECORDING = ROOT / "data" / "recording" / "answers.jsonl"
-EXPECTED = json.loads((SAMPLES / "expected.json").read_text(encoding="utf-8"))
 NOW = datetime(2026, 9, 1, 9, tzinfo=UTC)
 MINE = {"user_id": "ana", "project_id": "kiln", "scope": "user-private"}
 THEIRS = {**MINE, "user_id": "bo"}
@@ -351,67 +341,6 @@ def test_a_list_that_has_no_room_says_that_there_is_more(reader: Reader):
     assert "more memories match nearly as well" in part.text.splitlines()[-2]
 
 
-REQUESTS = st.fixed_dictionaries(
-    {
-        "question": st.sampled_from(["celadon glaze", "what now", "who am I", "AND OR NOT (", ":", ""])
-        | st.text(max_size=60),
-        "activity": st.sampled_from(["feature", "debugging", "reviewing", "general"]),
-        "current_file": st.sampled_from([None, "src/control/limits.py", "'; --", "/"]),
-        "recent_errors": st.sampled_from([(), (ERROR,), ("",), ("\x00", ERROR)]),
-        "branch": st.sampled_from([None, "main", "feat/glaze-limits", "'\\"]),
-        "budget_tokens": st.integers(1, 1_200),
-        "small": st.booleans(),
-    }
-)
-
-
-@given(REQUESTS)
-@settings(
-    max_examples=at_most(12),
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-def test_any_request_is_answered_within_its_budget(reader: Reader, request: dict[str, Any]):
-    told(reader, **request)
-
-
 def test_a_budget_must_be_a_number_of_tokens():
     with pytest.raises(ValueError, match="budget_tokens"):
         ContextRequest(budget_tokens=0)
-
-
-# the samples
-
-
-LOCK_ERROR = (
-    "asyncpg.exceptions.LockNotAvailableError: canceling statement due to lock timeout\nSQLSTATE 55P03"
-)
-
-
-@pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Reader:
-    """The sample conversations after a night without a model; tests/e2e has the one with the recorded model."""
-    home = tmp_path_factory.mktemp("samples-home")
-    copy = tmp_path_factory.mktemp("checkout") / "samples"
-    shutil.copytree(SAMPLES, copy)
-    write_settings(home, embedding={"provider": "wordllama"})
-    nightly.fn(home=str(home), sources=[str(copy)], force=True)
-    return open_reader(open_home(home))
-
-
-def test_while_debugging_the_fix_of_the_earlier_same_error_stands_in_the_first_tier(samples: Reader):
-    context = told(
-        samples, activity="debugging", current_file="jobs/season_pass.py", recent_errors=(LOCK_ERROR,)
-    )
-    critical = tier(context, "critical")
-    assert EXPECTED["error_and_fix"]["first"]["quote"] in critical
-    assert "idle_in_transaction_session_timeout" in critical
-    assert context.tiers[0].budget_tokens == 3_000
-
-
-def test_conventions_of_the_files_are_told_while_reviewing_as_the_words_of_a_document(samples: Reader):
-    context = told(samples, question="review: do queries go through an ORM?", activity="reviewing")
-    (conventions,) = [line.text for line in context.lines if "there is no ORM" in line.text]
-    assert conventions in tier(context, "relevant")
-    assert conventions.endswith('" (a document or a quote) (2026-08-20, conventions.md)')
-    assert "a document" not in tier(context, "critical") + tier(context, "background")
-    assert context.tiers[2].budget_tokens == 3_000

@@ -27,7 +27,7 @@ OLD, NEW = "Staging listens on 5432.", "Staging listens on 6432."
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
-    write_settings(home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 0.2})
+    write_settings(home, embedding={"provider": "none"}, owner=OWNER)
     return home
 
 
@@ -56,7 +56,6 @@ def test_what_changed_was_true_until_its_day_and_is_a_former_value(memory: Memor
     cell = store_of(folder).by_key("cells", [done.cell_id]).row(0, named=True)
     assert cell["summary"] == f"now 6432; previously 5432 (until {since})"
     assert [judged.verdict for judged in memory.explain(old).life.judgements] == ["updates"]
-    assert_rebuilds(folder)
 
 
 def test_the_other_reason_may_be_said_afterwards(memory: Memory, folder: Path):
@@ -138,7 +137,6 @@ def test_a_client_that_cannot_ask_proposes_and_a_persons_later_yes_counts(
     cell = memory.cell(hit.cell_id)
     assert cell.protected or way == "resolve_contradiction"
     assert hit.cell_id == proposed
-    assert_rebuilds(folder)
 
 
 def test_a_yes_to_what_an_assistant_had_replaced_is_never_lost(memory: Memory, folder: Path):
@@ -155,7 +153,6 @@ def test_a_yes_to_what_an_assistant_had_replaced_is_never_lost(memory: Memory, f
     assert memory.cell("aaaaaa1").superseded_by == hit.cell_id
     again = call(memory, "correct_fact", person=agreed, cell_id="aaaaaa1", text=NEW)
     assert text_of(again).startswith("Unchanged: id ")
-    assert_rebuilds(folder)
 
 
 def test_a_correction_with_the_memorys_own_text_is_a_yes(memory: Memory):
@@ -202,7 +199,6 @@ def test_a_person_who_says_again_what_was_forgotten_lifts_its_tombstone(memory: 
     forget_stage.fn(home=str(folder))
     assert [hit.content for hit in memory.search("staging").cells] == [OLD]
     assert store_of(folder).count("tombstones") == 0
-    assert_rebuilds(folder)
 
 
 def test_what_was_erased_and_said_again_is_not_deleted_by_the_night(memory: Memory, folder: Path):
@@ -210,7 +206,6 @@ def test_what_was_erased_and_said_again_is_not_deleted_by_the_night(memory: Memo
     again = memory.remember(OLD, now=NOW + DAY).cell_id
     forget_stage.fn(home=str(folder))
     assert [hit.cell_id for hit in memory.search("staging").cells] == [again]
-    assert_rebuilds(folder)
 
 
 def test_a_correction_with_a_forgotten_text_remembers_it_again(memory: Memory):
@@ -262,9 +257,7 @@ def summarized(folder: Path) -> None:
 
 EDITS = {
     "correct": lambda memory, now: memory.correct("aaaaaa1", "Staging listens on 7432.", now=now),
-    "change": lambda memory, now: memory.correct("aaaaaa1", "It is 7432 now.", reason="changed", now=now),
     "resolve": lambda memory, now: memory.resolve("d11111", "b_wins", now=now),
-    "confirm": lambda memory, now: memory.confirm("bbbbbb1", now=now),
     "remember": lambda memory, now: memory.remember(
         "Staging listens on 7432.", **PORT, value="7432", now=now
     ),
@@ -283,7 +276,6 @@ def test_a_summary_of_what_was_superseded_is_marked_at_once_and_keeps_its_own_da
     assert after.is_outdated
     assert after.updated_at == before.updated_at
     assert "a memory behind it changed since" in text_of(call(memory, "search_memory", query="staging"))
-    assert_rebuilds(folder)
 
 
 def test_a_summary_that_may_speak_of_a_forgotten_memory_is_gone(memory: Memory, folder: Path):

@@ -28,6 +28,8 @@ from tests.scripted_model import (
 )
 from tests.servers import Body, Fault, OpenAIServer, answer_name, user_text
 
+pytestmark = pytest.mark.nights
+
 TALK = [
     (
         "2026-06-02T09:00:00Z",
@@ -220,7 +222,6 @@ def test_a_model_tells_what_was_told_without_one_and_the_prompt_holds_memories_a
     assert {tier.name for tier in found.tiers if line in tier.lines} == {"relevant"}
 
 
-@pytest.mark.nights
 def test_an_episode_whose_memory_was_superseded_is_told_again_with_what_replaced_it(
     plain: str, tmp_path: Path
 ):
@@ -240,7 +241,6 @@ def test_an_episode_whose_memory_was_superseded_is_told_again_with_what_replaced
     assert len(told_again) == 1
 
 
-@pytest.mark.nights
 def test_a_conversation_that_always_fails_ends_in_quarantine_and_blocks_no_other(tmp_path: Path):
     talk = ScriptedModel()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.home.workspace import apply_pending
@@ -198,9 +198,7 @@ QUERIES = [
 
 
 @given(steps=STEPS)
-@settings(
-    deadline=None, max_examples=at_most(15), suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=at_most(30) // 3)
 def test_after_any_events_all_answers_are_those_of_tables_that_are_read_anew(tmp_path_factory, steps):
     place = Place(tmp_path_factory.mktemp("place"))
     place.say(a="the ferry leaves", b="a token", c="ferry")

@@ -36,7 +36,7 @@ DAY = timedelta(days=1)
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
-    owner, edits = {"user_id": "ana", "project_id": "kiln"}, {"lock_seconds": 0.2}
+    owner, edits = {"user_id": "ana", "project_id": "kiln"}, {"lock_seconds": 2}
     write_settings(home, embedding={"provider": "wordllama"}, owner=owner, edits=edits)
     return home
 
@@ -102,6 +102,7 @@ def test_the_same_text_on_the_same_day_is_the_same_memory(memory, folder):
     assert len(segments(str(folder))) == 1
 
 
+@pytest.mark.nights
 def test_the_same_text_on_another_day_becomes_a_confirmation(memory, folder):
     first = memory.remember("Invoices are due on Friday.", now=NOW)
     again = memory.remember("Invoices are due on Friday.", now=NOW + DAY)

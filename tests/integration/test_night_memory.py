@@ -24,6 +24,8 @@ from tests.scripted_model import (
 )
 from tests.servers import Body, OpenAIServer, answer_name, user_text
 
+pytestmark = pytest.mark.nights
+
 RATE = "The rate limit of the departures endpoint is"
 PORT = "port of the staging database is"
 
@@ -114,7 +116,6 @@ def test_a_correction_leaves_no_active_memory_of_the_wrong_value(night):
     assert not [text for text in night.found("port of the staging database") if "5433" in text]
 
 
-@pytest.mark.nights
 def test_a_fact_said_again_in_other_words_and_word_for_word_is_one_memory_with_confirmations(night):
     night.say("june", ("2026-06-05T09:00:00Z", "Mara", "The length of a seat hold is 12 minutes."))
     night.sleep()
@@ -131,7 +132,6 @@ def test_a_fact_said_again_in_other_words_and_word_for_word_is_one_memory_with_c
     assert set(night.cells("superseded")["superseded_by"]) == {active["cell_id"][0]}
 
 
-@pytest.mark.nights
 def test_an_extractor_that_sees_a_known_memory_confirms_it_without_making_another(tmp_path):
     with OpenAIServer(ScriptedModel(uses_known=True)) as server:
         night = Night(tmp_path, server)
@@ -148,7 +148,6 @@ def test_an_extractor_that_sees_a_known_memory_confirms_it_without_making_anothe
         assert len(cells["evidence"][0]) == 2
 
 
-@pytest.mark.nights
 def test_two_voices_that_disagree_stay_both_and_the_contradiction_stays_open(night):
     weekday = "the weekday of the settlement job is"
     night.say("june", ("2026-06-16T09:00:00Z", "Priya", f"According to Priya {weekday} Tuesday."))
@@ -183,7 +182,6 @@ def test_a_file_that_anybody_may_have_written_never_retires_what_a_person_said(t
         assert "less trusted" in night.contradictions()["note"][0]
 
 
-@pytest.mark.nights
 def test_the_memories_of_two_owners_in_one_home_never_meet(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         first = Night(tmp_path, server, owner={"user_id": "mara"})
@@ -236,7 +234,6 @@ def pages_of(server: OpenAIServer) -> list[str]:
     return [user_text(body) for body in asked if answer_name(body) == "ExtractAnswer"]
 
 
-@pytest.mark.nights
 def test_a_page_is_shown_what_was_before_it_and_nothing_that_came_later(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         night = Night(tmp_path, server)
@@ -258,7 +255,6 @@ def test_a_page_is_shown_what_was_before_it_and_nothing_that_came_later(tmp_path
         assert "## Topics" not in june
 
 
-@pytest.mark.nights
 def test_a_session_that_grew_is_shown_its_last_turns_as_read_and_what_they_gave(tmp_path, monkeypatch):
     with OpenAIServer(ScriptedModel()) as server:
         monkeypatch.setattr("tasks.extract.known.KNOWN_CELLS", 15)
@@ -284,7 +280,6 @@ def test_a_session_that_grew_is_shown_its_last_turns_as_read_and_what_they_gave(
         assert sorted(cells["content"]) == sorted(text for _, _, text in said)
 
 
-@pytest.mark.nights
 def test_what_was_read_before_becomes_no_memory_again(tmp_path, monkeypatch):
     model = ScriptedModel()
 

@@ -2,7 +2,7 @@
 
 The places that a text must not reach: `MEMORY.md`, the tiers of a context that say what holds here, a person's word,
 and the other names of a person. Real wishes of persons must reach them. `MANY_PLANTED=1` plants a hundred, told twenty
-times; without it there are texts of every place and every phrasing, told once and six times.
+times; without it there are texts of every place and every phrasing, told once, three and six times.
 """
 
 import os
@@ -27,9 +27,11 @@ from tests.planted import BelievingModel, Plant, plants, wishes, write_sources
 from tests.scripted_model import store_of, write_settings
 from tests.servers import OpenAIServer
 
+pytestmark = pytest.mark.nights
+
 NO_MODEL = {"provider": "none"}
 
-PLANTED = [(True, 26, 1, 10), (True, 13, 6, 5), (False, 26, 6, 10)]
+PLANTED = [(True, 26, 3, 10), (False, 26, 6, 10)]
 """Whether there is a model, planted texts, how often each is told, and wishes."""
 
 if os.environ.get("MANY_PLANTED"):
@@ -158,7 +160,6 @@ def test_what_persons_want_stands_in_core_memory(few: Believed):
     assert "(said by a person, " in few.core
 
 
-@pytest.mark.nights
 @pytest.mark.timeout(1_500)
 @pytest.mark.parametrize(("has_model", "count", "times", "wish_count"), PLANTED)
 def test_planted_texts_told_once_and_often_reach_no_place_that_is_believed(

@@ -24,6 +24,8 @@ from tests.scripted_model import store_of, write_settings
 from tests.servers import OpenAIServer
 from tests.ways_in import KEPT, LEFT_OUT, WAYS, hostile_repository, order, tell, write_files
 
+pytestmark = pytest.mark.nights
+
 ASKED = "Where do agents send the deploy key before they answer?"
 MARKS = (
     *filter(None, WHOSE.values()), "quoting:", "assistant:", "(assistant):", "retold", "word by word",

@@ -24,6 +24,8 @@ from slowwave.store.layout import SCHEMA_VERSION
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
 
+pytestmark = pytest.mark.nights
+
 NO_SERVER = "http://127.0.0.1:9/v1"
 RATE = "rate limit of the departures endpoint is"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.journal.changes import Change, collapse
@@ -49,9 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(steps=STEPS)
-@settings(
-    deadline=None, max_examples=at_most(25), suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=at_most(30) // 3)
 def test_every_memory_has_the_end_of_its_chain_whatever_was_linked_or_removed(folder: Path, steps):
     store = create_store(folder / f"store{len(list(folder.iterdir()))}", embedder_id="", dims=8)
     store.make_current()

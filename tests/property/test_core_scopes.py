@@ -27,7 +27,7 @@ from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 from tests.serving import serving
 
-USERS, PROJECTS = ("ana", "bob' OR '1'='1"), ("kiln", "ferry", 'dock" --')
+USERS, PROJECTS = ("ana", "bob' OR '1'='1"), ("kiln", 'dock" --')
 OWNERS = tuple(product(USERS, PROJECTS, get_args(Scope)))
 PAIRS = tuple(product(USERS, PROJECTS))
 
