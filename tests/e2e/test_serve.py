@@ -162,7 +162,7 @@ def test_a_server_with_unusable_settings_never_listens_so_that_its_client_can_sa
 ):
     monkeypatch.delenv("SLOWWAVE_SEARCH__RESIDENT_MINUTES")
     home.mkdir()
-    (home / "slowwave.toml").write_text("serch.limit = 4")
+    (home / "slowwave.toml").write_text("seek.limit = 4")
     assert remember(home, "The kiln is blue.") is None
     assert search(home, may_start=False) == b""
 

@@ -188,7 +188,6 @@ def carry_out(home: Path, run_id: str) -> None:
         parameters |= {"sources": run.sources} if run.sources else {}
         parameters |= {"force": True} if run.force else {}
         api = place_of(str(home)).api if run.where == "prefect" else None
-        end: dict[str, object]
         try:
             report = run_flow(run.flow, str(home), parameters, api=api, tags=("slowwave", run_id))
             end: dict[str, object] = {"state": "done", "report": report}
