@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cached_property, partial, wraps
+from functools import cached_property, wraps
 from typing import ParamSpec, TypeVar
 
 import polars as pl
@@ -97,7 +97,9 @@ class StageRun(Stage):
     def model(self) -> Model | None:
         """The language model as `ask_*` steps ask it; None where there is none."""
         llm = self.workspace.llm
-        return Model(self, llm, ask=partial(call, ask_model)) if llm is not None else None
+        if llm is None:
+            return None
+        return Model(self, llm, ask=lambda *batch: call(ask_model, *batch))
 
 
 def call(work: "Task[P, R] | Flow[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:

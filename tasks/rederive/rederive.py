@@ -26,7 +26,7 @@ from slowwave.language.tokens import count_tokens
 from slowwave.lifecycle.retention import fold_usage
 from slowwave.models.prompts import prompt_files
 from slowwave.schemas.derivation import Derivation, Estimate, page
-from slowwave.schemas.report import AWAY, SPENT, plain, several
+from slowwave.schemas.report import plain, several
 from slowwave.schemas.tables import shaped
 from slowwave.store import Store, col, lit, open_store
 from slowwave.whole_file import write_whole
@@ -105,8 +105,7 @@ def is_read(work: Rederiving) -> bool:
 def finish(work: Rederiving, *, seconds: float) -> Derivation:
     """Ends a run: what it did and cost, and how the derivation differs from the living memory."""
     night = record(work.night, seconds=seconds)
-    is_cut_short = any({AWAY, SPENT} & stage.rejected.keys() for stage in night.stages)
-    work.note(is_whole=is_read(work) and not is_cut_short)
+    work.note(is_whole=is_read(work) and work.night.outcome == "completed")
     found = _compared(work.living, work.state, work.store)
     return found.model_copy(update={"action": "derive", "night": night})
 
