@@ -52,7 +52,7 @@ def score_units(question: Question, gathered: Gathered, units: list[Unit]) -> li
 def _factors(
     question: Question, columns: Mapping[str, float], weights: Mapping[str, float]
 ) -> dict[str, float]:
-    """What a score is the product of. `weights` has the lists that count, by the column of their ranks."""
+    """Factors of a score; `weights` has the lists that count, by the column of their ranks."""
     reciprocal = (
         weight * (RANK_CONSTANT + 1) / (RANK_CONSTANT + columns[name])
         for name, weight in weights.items()
