@@ -166,7 +166,7 @@ def test_a_flow_is_started_once_asked_after_and_found_by_the_next_server(tmp_pat
         started = [client.post("/v1/flows/decay/runs", json={"run_id": "my-own-run"}) for _ in range(2)]
         assert {one.status_code for one in started} == {202}
         until(lambda: get(client, "/v1/runs/my-own-run")["state"] == "done")
-        night = post(client, "/v1/consolidate", wait_seconds=100)
+        night = client.post("/v1/consolidate", json={"wait_seconds": 100}, timeout=120).json()
         assert night["state"] == "done", night
         assert night["dry_run"] is True
         assert night["deduped"] == night["forgotten"] == night["contradictions_found"] == 0
