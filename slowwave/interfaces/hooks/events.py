@@ -1,11 +1,7 @@
 """The events of each agent's hooks: what is done at them, what is read of a payload, and the form of an answer.
 
-    action   claude-code          codex                gemini        cursor
-    start    SessionStart         SessionStart         SessionStart  sessionStart        what is open, core memory
-    prompt   UserPromptSubmit     UserPromptSubmit     BeforeAgent   beforeSubmitPrompt  the few memories it calls for
-    record   Stop, SubagentStop,  Stop, SubagentStop,  AfterAgent,   stop, subagentStop, look at the transcript
-             PreCompact           PreCompact           PreCompress   preCompact
-    end      SessionEnd           SessionEnd           SessionEnd    sessionEnd          the same, and count citations
+    start    what is open, and core memory            record   look at the transcript
+    prompt   the few memories that it calls for       end      the same, and count citations
 
 OpenCode has no hooks of this kind and writes no transcript: a plugin calls them by the names of Claude Code, with the
 messages themselves.
