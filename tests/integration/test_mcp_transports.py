@@ -51,7 +51,7 @@ async def agreed(_: object, asked: ElicitRequestFormParams) -> ElicitResult:
 def over_http(served: httpx.Client, work: Work, era: str, **headers: str) -> Any:
     async def run() -> Any:
         known = {"Authorization": served.headers["Authorization"], **headers}
-        async with httpx2.AsyncClient(headers=known) as http:
+        async with httpx2.AsyncClient(headers=known, timeout=120) as http:
             transport = streamable_http_client(f"{served.base_url}/mcp", http_client=http)
             async with Client(transport, mode=era, elicitation_callback=agreed) as client:
                 return await work(client)

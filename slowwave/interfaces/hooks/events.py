@@ -1,11 +1,7 @@
 """The events of each agent's hooks: what is done at them, what is read of a payload, and the form of an answer.
 
-    action   claude-code          codex                gemini        cursor
-    start    SessionStart         SessionStart         SessionStart  sessionStart        what is open, core memory
-    prompt   UserPromptSubmit     UserPromptSubmit     BeforeAgent   beforeSubmitPrompt  the few memories it calls for
-    record   Stop, SubagentStop,  Stop, SubagentStop,  AfterAgent,   stop, subagentStop, look at the transcript
-             PreCompact           PreCompact           PreCompress   preCompact
-    end      SessionEnd           SessionEnd           SessionEnd    sessionEnd          the same, and count citations
+    start    what is open, and core memory            record   look at the transcript
+    prompt   the few memories that it calls for       end      the same, and count citations
 
 OpenCode has no hooks of this kind and writes no transcript: a plugin calls them by the names of Claude Code, with the
 messages themselves.
@@ -70,28 +66,25 @@ class Message(BaseModel):
     id: Name = ""
     role: Literal["user", "assistant", "system", "tool"]
     content: Annotated[str, Field(max_length=LONGEST_PROMPT)]
-    time: dict[str, float | None] = Field(default_factory=dict, description="`created`, in milliseconds.")
+    time: dict[str, float | None] = {}  # `created`, in milliseconds
 
 
 class Payload(BaseModel):
-    """The fields of any payload that are read; agents add others, which are left alone."""
+    """The fields of any payload that are read; agents add others, which are left alone.
+
+    Cursor says `conversation_id`, and names folders of which the first counts as `cwd`. OpenCode, which writes no
+    transcript, hands over the messages themselves.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     session_id: Annotated[Name, Field(min_length=1)] = Field(
-        validation_alias=AliasChoices("session_id", "conversation_id"),
-        description="The conversation; Cursor calls it `conversation_id`.",
+        validation_alias=AliasChoices("session_id", "conversation_id")
     )
-    transcript_path: FilePath | None = Field(
-        default=None, description="The file that the agent writes the conversation to."
-    )
-    cwd: FilePath | None = Field(default=None, description="The folder that the conversation is held in.")
-    messages: Annotated[tuple[Message, ...], Field(max_length=MOST_MESSAGES)] = Field(
-        default=(), description="The conversation itself, from an agent without transcripts: OpenCode."
-    )
-    workspace_roots: tuple[FilePath, ...] = Field(
-        default=(), description="Cursor's folders, the first of which stands for `cwd`."
-    )
+    transcript_path: FilePath | None = None
+    cwd: FilePath | None = None
+    messages: Annotated[tuple[Message, ...], Field(max_length=MOST_MESSAGES)] = ()
+    workspace_roots: tuple[FilePath, ...] = ()
 
     @property
     def folder(self) -> str:

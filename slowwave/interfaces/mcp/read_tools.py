@@ -60,23 +60,22 @@ async def search_memory(
     The best come first, with date, source, whose word it is and what was true before. Ask with a question, or
     names and words of the subject.
     """
-    return shown(
-        await read(
-            ctx,
-            Memory.search,
-            query,
-            limit=limit,
-            detail_level=detail_level,
-            conversation_id=conversation_of(ctx),
-            cell_types=cell_types,
-            source_type=source_type,
-            entity=entity,
-            after=after,
-            before=before,
-            as_of=as_of,
-            project=project,
-        )
+    found = await read(
+        ctx,
+        Memory.search,
+        query,
+        limit=limit,
+        detail_level=detail_level,
+        conversation_id=conversation_of(ctx),
+        cell_types=cell_types,
+        source_type=source_type,
+        entity=entity,
+        after=after,
+        before=before,
+        as_of=as_of,
+        project=project,
     )
+    return shown(found)
 
 
 @tool("Get context for a task", READ)
@@ -94,21 +93,20 @@ async def get_context(
 
     Call it once at the start of a task, with the question, file, branch or error you work on.
     """
-    return shown(
-        await read(
-            ctx,
-            Memory.context,
-            question,
-            activity=activity,
-            budget_tokens=budget_tokens,
-            conversation_id=conversation_of(ctx),
-            ids=True,
-            current_file=current_file,
-            recent_errors=recent_errors,
-            branch=branch,
-            project=project,
-        )
+    found = await read(
+        ctx,
+        Memory.context,
+        question,
+        activity=activity,
+        budget_tokens=budget_tokens,
+        conversation_id=conversation_of(ctx),
+        ids=True,
+        current_file=current_file,
+        recent_errors=recent_errors,
+        branch=branch,
+        project=project,
     )
+    return shown(found)
 
 
 @tool("List memories", READ)
@@ -128,21 +126,20 @@ async def list_memories(
 
     It is for reviewing what is kept; to find an answer use search_memory.
     """
-    return shown(
-        await read(
-            ctx,
-            Memory.cells,
-            limit=limit,
-            cursor=cursor,
-            status=status,
-            cell_types=cell_types,
-            source_type=source_type,
-            entity=entity,
-            after=after,
-            before=before,
-            project=project,
-        )
+    found = await read(
+        ctx,
+        Memory.cells,
+        limit=limit,
+        cursor=cursor,
+        status=status,
+        cell_types=cell_types,
+        source_type=source_type,
+        entity=entity,
+        after=after,
+        before=before,
+        project=project,
     )
+    return shown(found)
 
 
 @tool("Look up a person or thing", READ)

@@ -194,11 +194,10 @@ async def correct_fact(
     """
     origin = _origin(ctx, sure, "correct")
     stated = {"subject": subject, "attribute": attribute, "value": value}
-    return shown(
-        await write(
-            ctx, Memory.correct, cell_id, text, reason=reason, since=since, note=note, origin=origin, **stated
-        )
+    found = await write(
+        ctx, Memory.correct, cell_id, text, reason=reason, since=since, note=note, origin=origin, **stated
     )
+    return shown(found)
 
 
 async def _ask_confirm(ctx: Context, cell_id: str) -> Question:

@@ -13,13 +13,6 @@ from slowwave.schemas.moments import day_of
 from slowwave.schemas.report import forgetting_line, several, several_memories
 from slowwave.schemas.results import FoundSource, Night, QuarantinedChunk, Stats, Status
 
-WOULD: Final = {
-    "made": "would make",
-    "changed": "would change",
-    "kept": "would keep",
-    "removed": "would remove",
-}
-
 
 def _status(found: Status, view: View) -> list[Block]:
     """The home of the memory, the last night, waiting work, rows and sizes."""
@@ -89,7 +82,7 @@ def _sources(found: Sequence[FoundSource], view: View) -> list[Block]:
     """The places of coding agents, a row each."""
     columns: dict[str, Callable[[FoundSource], str]] = {
         "source": lambda one: one.source,
-        "place": lambda one: _below_home(one.place),
+        "place": lambda one: one.place,
         "files": lambda one: f"{one.file_count:,}",
         "size": lambda one: decimal(one.byte_count),
         "newest": lambda one: view.ago(one.newest_at),
@@ -138,7 +131,7 @@ def _connected(found: Any, view: View) -> list[Block]:
 
 
 def _file(file: Any, *, is_dry: bool) -> list[Line]:
-    did = WOULD[file.did] if is_dry else file.did
+    did = f"would have {file.did}" if is_dry else file.did
     copy = f" (a copy of it before: {file.backup})" if file.backup else ""
     entries = [line(one, indent=2) for one in file.entries.splitlines()]
     return [line(f"{did} {file.path}{copy}", indent=1), *entries]
@@ -150,12 +143,6 @@ def _named(name: str, text: str) -> Line:
 
 def _on_disk(sizes: dict[str, int]) -> Line:
     return _named("on disk", ", ".join(f"{name} {decimal(size)}" for name, size in sizes.items()))
-
-
-def _below_home(place: str) -> str:
-    """A path with the user's own folder as `~`."""
-    path = Path(place)
-    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else place
 
 
 RENDERERS: Final[dict[str, Render]] = {"Status": _status, "Stats": _stats, "Connected": _connected}
