@@ -132,6 +132,7 @@ def test_a_password_that_answers_the_call_before_it_is_masked(memory: Memory, ho
     journal = open_home(home).journal
     told = str(journal.read(journal.segment_ids()).events["payload"].to_list())
     assert ("Hollyhock7" in told, "Hollyhock8" in told) == (False, True)
+    memory.close()  # its fold would come after the home is gone
 
 
 def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_store_had_it(

@@ -262,7 +262,7 @@ def test_the_answers_to_the_assistants_questions_are_a_persons_words(tmp_path):
         ("assistant", "Which glaze? (Celadon, Tenmoku)"),
         ("user", "Tenmoku"),
         ("assistant", "Which glaze? (Celadon, Tenmoku)\nWhich cone?"),
-        ("user", "Glaze: Celadon\nCone: Ten"),
+        ("user", "Celadon\nTen"),
     ]
 
 

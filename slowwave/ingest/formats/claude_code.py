@@ -216,15 +216,8 @@ def _answer(outcome: Fields, message: Fields, calls: dict[str, str]) -> str:
         return ""
     (result,), (tool,) = results, tools
     if tool == _ASKING:
-        asked = map(object_of, list_of(outcome.get("questions")))
-        headers = {str(one.get("question")): one.get("header") for one in asked}
-        answers = [(headers.get(name), told) for name, told in object_of(outcome.get("answers")).items()]
-        told = [(header, text) for header, text in answers if isinstance(text, str) and text.strip()]
-        return (
-            told[0][1]
-            if len(answers) == 1 and told
-            else "\n".join(f"{header}: {text}" for header, text in told)
-        )
+        answers = object_of(outcome.get("answers")).values()
+        return "\n".join(text for text in answers if isinstance(text, str) and text.strip())
     is_refusal = result.get("is_error") is True and tool and not tool.startswith(_SERVERS)
     found = _REFUSED.match(str(result.get("content"))) if is_refusal else None
     return found["said"].strip() if found else ""

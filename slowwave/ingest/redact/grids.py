@@ -16,6 +16,8 @@ _RULE = re.compile(r"[\s|:=+-]+")
 _CODE = re.compile(r"(?<![\w-])(?=[\w-]{0,40}\d)[A-Za-z0-9]{3,12}(?:[-][A-Za-z0-9]{3,12}){0,5}(?![\w-])")
 _CODE_SIGN = re.compile(r"[(){}=<>]|: |[.,:;] *$")
 _MOST_CODES: Final = 40
+_MOST_WORDS: Final = 3
+"""Words of a cell in the head of a table; a line with longer ones is text."""
 
 
 def columns(text: str, labels: Sequence[Label]) -> Iterator[tuple[int, int, str]]:
@@ -26,33 +28,23 @@ def columns(text: str, labels: Sequence[Label]) -> Iterator[tuple[int, int, str]
             continue
         begin = text.rfind("\n", max(0, label.start - _LONGEST_LINE), label.start) + 1
         head = _line(text, begin)
-        split = next(
-            (sign for sign in _DELIMITERS if sign in head), "" if _GAP.search(head.strip()) else None
-        )
-        if split is None:
-            continue
+        split = next((sign for sign in _DELIMITERS if sign in head), "")
         cells = _cells(head, begin, split)
-        names = [
-            number for number, (start, end) in enumerate(cells) if start <= label.start and label.end <= end
-        ]
-        if (
-            not names
-            or len(cells) < 2
-            or len(text[slice(*cells[names[0]])].split()) > 3
-            or _CODE_SIGN.search(head)
-        ):
-            continue
-        if any(not 1 <= len(text[start:end].split()) <= 4 for start, end in cells if split in (",", ";")):
+        column = next(
+            (at for at, cell in enumerate(cells) if cell[0] <= label.start and label.end <= cell[1]), None
+        )
+        is_head = all(len(text[slice(*cell)].split()) <= _MOST_WORDS for cell in cells)
+        if column is None or len(cells) < 2 or not is_head or _CODE_SIGN.search(head):
             continue
         place = begin + len(head) + 1
         for _ in range(_MOST_ROWS):
             row = _line(text, place)
-            found = _cells(row, place, split)
-            if not row.strip() or (len(found) != len(cells) and not _RULE.fullmatch(row)):
+            found, is_rule = _cells(row, place, split), bool(_RULE.fullmatch(row))
+            if not row.strip() or (len(found) != len(cells) and not is_rule):
                 break
             done = place = place + len(row) + 1
-            if not _RULE.fullmatch(row) and _is_secret(text[slice(*found[names[0]])], label):
-                yield *found[names[0]], label.mark
+            if not is_rule and _is_secret(text[slice(*found[column])], label):
+                yield *found[column], label.mark
 
 
 def _is_secret(value: str, label: Label) -> bool:

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from slowwave.ingest.redact import blocks, checks, grids, values
@@ -134,13 +135,11 @@ def _is_kept(text: str, span: Span, rules: Rules) -> bool:
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, those that overlap as one; the one that was found first names it."""
-    merged: list[tuple[int, Span]] = []
-    for rank, span in sorted(enumerate(spans), key=lambda ranked: (ranked[1].start, ranked[0])):
-        if merged and span.start < merged[-1][1].end:
-            best_rank, best = min(merged[-1], (rank, span), key=lambda ranked: ranked[0])
-            end = max(merged[-1][1].end, span.end)
-            merged[-1] = (best_rank, best._replace(start=merged[-1][1].start, end=end))
+    """Spans in order, those that overlap as one, which has the name of the first."""
+    merged: list[Span] = []
+    for span in sorted(spans, key=attrgetter("start")):
+        if merged and span.start < merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=max(merged[-1].end, span.end))
         else:
-            merged.append((rank, span))
-    return [span for _, span in merged]
+            merged.append(span)
+    return merged
