@@ -32,10 +32,10 @@ def compress(home: str = "", dry_run: bool = False) -> StageReport:
         for batch in split_due(due):
             turns, cells = find_turns(run.reader, batch), find_cells(run.reader, batch)
             if run.model is None:
-                told = extract_episodes(run.reader, turns)
+                episodes = extract_episodes(run.reader, turns)
             else:
-                told = ask_episodes(run.model, batch, turns, cells, run.settings)
-            commit(run, plan_episodes(run.reader, batch, turns, cells, told))
+                episodes = ask_episodes(run.model, batch, turns, cells, run.settings)
+            commit(run, plan_episodes(run.reader, batch, turns, cells, episodes))
             if run.model is not None and run.model.is_away:
                 break  # the others wait for the next run
         if due.is_empty():

@@ -150,7 +150,7 @@ def due_sessions(
     is_due = is_behind | is_raw if has_model else pl.col("written_at").is_null() | (is_raw & is_behind)
     is_early = (pl.col("status") == "failed") & (pl.col("retry_at") > now)
     is_held = is_early | ((pl.col("status") == "quarantined") & ~has_grown)
-    may_fail = ~is_held.fill_null(value=False) | pl.lit(not has_model)
-    return known.filter(is_over, is_due, may_fail, pl.col("turn_count") >= MIN_TURNS).sort(
+    may_be_asked = ~is_held.fill_null(value=False) | pl.lit(not has_model)
+    return known.filter(is_over, is_due, may_be_asked, pl.col("turn_count") >= MIN_TURNS).sort(
         "event_time", "cell_id"
     )
