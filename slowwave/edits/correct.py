@@ -90,7 +90,7 @@ def replacement(
         now=work.clock(),
         origin=origin,
     )
-    notes = stated.notes(said)
+    notes = stated.notes
     if known is not None or not stated.plan:
         cell = work.store.by_key("cells", [known["cell_id"] if known is not None else stated.cell_id])
         dated = cell.with_columns(valid_from=pl.lit(since))

@@ -181,7 +181,7 @@ def _ages(active: pl.DataFrame, *, now: datetime) -> dict[str, int]:
     labels = [*(label for _, label in AGES), "older", DAY_UNKNOWN]
     place = pl.sum_horizontal(days >= border for border, _ in AGES).cast(pl.Int64)
     places = active.select(place=pl.when(is_undated).then(len(labels) - 1).otherwise(place))["place"]
-    counts = {label: (places == number).sum() for number, label in enumerate(labels)}
+    counts = {label: int((places == number).sum()) for number, label in enumerate(labels)}
     return {label: count for label, count in counts.items() if count or label != DAY_UNKNOWN}
 
 

@@ -47,14 +47,13 @@ class Plan(BaseModel):
     """The changes of a rewrite: the base of every planner's plan.
 
     `names` are the payloads by which the journal says what changes, by kind; `mark` is a text that one of them holds.
-    `texts` are searched for afterwards. `gone` are memories and episodes whose use is not kept. `torn` are files in the
-    journal that are no segments and hold a text: they are removed.
+    `texts` are searched for afterwards. `torn` are files in the journal that are no segments and hold a text: they are
+    removed.
     """
 
     mark: str = ""
     names: Mapping[str, Sequence[dict[str, Any]]] = Field(default_factory=dict)
     texts: Sequence[str] = ()
-    gone: Sequence[str] = ()
     torn: Sequence[str] = ()
 
     @staticmethod

@@ -126,7 +126,7 @@ def plan_redaction(work: Workspace, evidence: Evidence) -> RedactPlan:
         mark=str(ULID()),
         rules_id=rules_id(),
         texts=list(known),
-        gone=list(evidence.outside),
+        outside=set(evidence.outside),
         torn=evidence.torn,
         secrets=known,
         weak={secret: kind for secret, kind in evidence.secrets.items() if secret not in known},

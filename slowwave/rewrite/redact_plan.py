@@ -57,13 +57,14 @@ class RedactPlan(Plan):
 
     `secrets` (with their kinds) are masked wherever they stand. `weak` ones are masked in what rests on `touched` rows;
     the shortest of them only where the rules see them. `renamed` has former and new ids and hashes of texts, `ends` the
-    former lengths of turns that changed. `gone` are ids from outside that hold a secret.
+    former lengths of turns that changed. `outside` are ids from outside that hold a secret.
     """
 
     rules_id: str
     secrets: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
     weak: dict[str, str] = {}  # noqa: RUF012
     touched: set[str] = set()  # noqa: RUF012
+    outside: set[str] = set()  # noqa: RUF012
     renamed: dict[str, str] = {}  # noqa: RUF012
     ends: dict[str, int] = {}  # noqa: RUF012
     places: dict[str, int] = {}  # noqa: RUF012
@@ -105,7 +106,7 @@ class RedactPlan(Plan):
         """
         for event, (safe, lost) in zip(events, self._redacted(events), strict=True):
             named = (value for value in event.payload.values() if isinstance(value, str))
-            lost.update(name=sum(value in self.gone for value in named))
+            lost.update(name=sum(value in self.outside for value in named))
             self._learn(event, safe, has_lost=bool(+lost))
             yield event, safe, +lost
 

@@ -92,7 +92,6 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
     plan = ErasePlan(
         turns=turns.select("turn_id", "source_id", "content_hash", *OWNER).to_dicts(),
         cells=cells.select("cell_id", "content_hash", *OWNER).to_dicts(),
-        gone=sorted({*gone, *episode_ids}),
         texts=searched,
         short_count=len(texts) - len(searched),
         torn=_torn(work.home.journal, searched),
