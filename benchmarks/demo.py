@@ -168,9 +168,8 @@ def _show_what_it_made(memory: Memory) -> None:
         blocks.append(line(Span(topic.name, "bold"), f" ({several_memories(topic.cell_count)})"))
         blocks.append(line(topic.summary or "(no summary yet)", indent=1))
     blocks.append(Heading(f"Superseded: {several_memories(replaced.height)}, each with its successor"))
-    for old, new, timeline in replaced.head(SHOWN).iter_rows():
+    for old, new in replaced.head(SHOWN).iter_rows():
         blocks += [line(Span(f"- {old}", "dim")), line(f"+ {new}")]
-        blocks += [line(Span(timeline, "dim"), indent=1)] if timeline else []
     core = (memory.core() or "(empty)").splitlines()
     more = [line(f"... and {len(core) - CORE_LINES} more lines")] if len(core) > CORE_LINES else []
     show_blocks(
@@ -185,17 +184,15 @@ def _show_what_it_made(memory: Memory) -> None:
 
 
 def _replaced(memory: Memory) -> pl.DataFrame:
-    """Texts of memories that another one superseded in other words, the other's text and timeline; oldest first."""
-    cells = memory.frame(
-        "cells", columns=["cell_id", "content", "summary", "status", "superseded_by", "event_time"]
-    )
-    new = cells.select("cell_id", new="content", timeline="summary")
+    """Texts of memories that another one superseded in other words, and the other's text; oldest first."""
+    cells = memory.frame("cells", columns=["cell_id", "content", "status", "superseded_by", "event_time"])
+    new = cells.select("cell_id", new="content")
     return (
         cells.filter(pl.col("status") == "superseded")
         .join(new, left_on="superseded_by", right_on="cell_id", how="inner")
         .filter(pl.col("content") != pl.col("new"))
         .sort("event_time", "content")
-        .select("content", "new", "timeline")
+        .select("content", "new")
     )
 
 

@@ -341,7 +341,7 @@ class Memory(Lists, Edits):
 
         Raises:
             NotFoundError: there is no memory yet, or nothing in quarantine has such an id.
-            InputError: a chunk is not in quarantine.
+            InputError: an id stands for several.
             BusyError: as `correct`.
         """
         return quarantine.release_chunks(self._home, ids, now=moment_of(now))

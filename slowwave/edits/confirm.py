@@ -5,6 +5,7 @@ contradicts it otherwise and is no person's word, or is what an assistant propos
 says so it is noted, and protects nothing.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import cast
 
@@ -21,7 +22,6 @@ from slowwave.edits.consequences import (
 from slowwave.edits.session import cell_of, commit_edit, edit_session, refuse_retired
 from slowwave.home.workspace import Workspace
 from slowwave.ingest.statements import read_note
-from slowwave.journal.catalogue import EventRows
 from slowwave.lifecycle.fading import revivals
 from slowwave.recall.reader import Reader
 from slowwave.schemas.requests import ConfirmRequest
@@ -32,6 +32,10 @@ from slowwave.store.chains import side_by_side
 from slowwave.trust.origins import PERSON
 
 WHY = "a person confirmed the other"
+
+PERSONS = ("user", "system")
+"""Origins of what a person said."""
+
 PERSON_SAID = "a person"
 """`confirmed_by` of a confirmation without a text behind it."""
 
@@ -51,10 +55,11 @@ def confirm(reader: Reader, request: ConfirmRequest, *, now: datetime) -> Done:
         refuse_retired(row)
         kept = ["it stays archived"] if row["status"] == "archived" else []
         noted = {"cell.confirmed": _confirmed(work, row, by=ASSISTANT_SAID)}
-        return _done(work, row, noted, notes=[NO_PERSON, *kept])
+        done = Done(cell_id=row["cell_id"], content=row["content"], notes=[NO_PERSON, *kept])
+        return commit_edit(work, noted, done)
 
 
-def confirmed_by_a_person(work: Workspace, row: Row, *, note: str) -> Done:
+def confirmed_by_a_person(work: Workspace, row: Row, *, note: str, notes: Sequence[str] = ()) -> Done:
     """Protect a memory (a row of `cells`) for good, and replace what says otherwise.
 
     Raises:
@@ -63,10 +68,9 @@ def confirmed_by_a_person(work: Workspace, row: Row, *, note: str) -> Done:
     is_stranded = lost_its_follower(work.store, row)
     if not is_stranded:
         refuse_retired(row)
-    found = row["cell_id"]
+    found, notes = row["cell_id"], list(notes)
     confirmed = _confirmed(work, row, by=PERSON_SAID)
     plan = {"cell.protected": protection([found], note), "cell.confirmed": confirmed}
-    notes = []
     if row["status"] == "archived":
         usage = work.store.by_key("cell_usage", [found])
         plan["cell.revived"] = revivals(usage, now=work.clock(), reason="a person confirmed it")
@@ -85,29 +89,19 @@ def confirmed_by_a_person(work: Workspace, row: Row, *, note: str) -> Done:
     )
     if displacing:
         notes.append("it takes the place of what was said otherwise")
-    return _done(work, row, joined(plan, displacing), notes=notes)
+    done = Done(cell_id=found, content=row["content"], replaced=displaced(displacing), notes=notes)
+    return commit_edit(work, joined(plan, displacing), done)
 
 
 def is_a_persons(cell: Row) -> bool:
     """Return whether a person said or confirmed a memory (a row of `cells`)."""
-    return bool(cell["protected"]) or cell["origin"] in ("user", "system")
+    return bool(cell["protected"]) or cell["origin"] in PERSONS
 
 
 def proposed_since(cell: Row) -> datetime | None:
     """Since when an assistant's statement (a row of `cells`) is true, to which a person agrees; None for any other."""
     is_assistants = cell["prompt_version"] == REMEMBERED and cell["origin"] != PERSON
     return cast("datetime", cell["valid_from"]) if is_assistants and not cell["protected"] else None
-
-
-def _done(work: Workspace, row: Row, plan: EventRows, *, notes: list[str]) -> Done:
-    changed, waits = commit_edit(work, plan)
-    return Done(
-        cell_id=row["cell_id"],
-        content=row["content"],
-        replaced=displaced(plan),
-        changed=changed,
-        notes=[*notes, *waits],
-    )
 
 
 def _confirmed(work: Workspace, row: Row, *, by: str) -> pl.DataFrame:
@@ -131,9 +125,6 @@ def _contrary(work: Workspace, row: Row) -> pl.DataFrame:
     sides = work.store.find([side_by_side([row["cell_id"]])])[0]
     named = {side for pair in sides if pair["status"] == "open" for side in (pair["cell_a"], pair["cell_b"])}
     cells = work.store.by_key("cells", sorted(named - {row["cell_id"]}))
-    is_proposal = proposed_since(row) is not None
-    is_contrary = [
-        cell["status"] != "superseded" and (is_proposal or not is_a_persons(cell))
-        for cell in cells.iter_rows(named=True)
-    ]
-    return cells.filter(pl.Series(is_contrary, dtype=pl.Boolean))
+    is_persons = pl.col("protected") | pl.col("origin").is_in(PERSONS)
+    may_go = pl.lit(proposed_since(row) is not None) | ~is_persons
+    return cells.filter((pl.col("status") != "superseded") & may_go)

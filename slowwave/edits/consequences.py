@@ -3,8 +3,7 @@
 Every function returns rows by event kind; `joined` makes one plan of them, which the edit commits as one segment.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 import polars as pl
@@ -13,8 +12,8 @@ from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import mentioning, of_kind
 from slowwave.journal.segments import Journal
+from slowwave.lifecycle.pairs import judgement_rows
 from slowwave.lifecycle.succession import LINK, Bridges, bridges, moved, succeeded
-from slowwave.schemas.identity import stable_id
 from slowwave.schemas.moments import latest_moments
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP
 from slowwave.store import Row, Store, col, lit
@@ -23,39 +22,20 @@ from slowwave.store.chains import PERSON, flags, links_of, read_chains, rivals_o
 MADE_BY = ["prompt_version", "model"]
 
 
-@dataclass(frozen=True)
-class Chains:
-    """Whole chains of memories (rows of `cells`), and the verdict that retired each superseded one, by its id."""
-
-    cells: pl.DataFrame
-    verdicts: dict[str, str]
-
-    def without(self, gone: Collection[str], *, why: str) -> tuple[Bridges, EventRows]:
-        """The links that the others need when these leave, and events for links, timelines and the judgement."""
-        found = bridges(self.cells, gone, self.verdicts)
-        left = self.cells.filter(~pl.col("cell_id").is_in(sorted(gone)))
-        after = moved(left, [*found.superseded, *found.merged])
-        unnamed = dict.fromkeys(MADE_BY)
-        links = rows_of("cell.superseded", [{**row, **unnamed} for row in found.superseded])
-        return found, {
-            "pair.judged": judged(after.join(links.select("cell_id", "verdict"), on="cell_id"), why=why),
-            "cell.superseded": links,
-            "cell.merged": rows_of("cell.merged", found.merged),
-            "cell.succeeded": succeeded(after, found.successors, self.verdicts),
-        }
-
-    def restored(self, cell_ids: pl.Series, last: str) -> pl.DataFrame:
-        """The row of `cell.succeeded` for `last` when these memories follow nothing any more."""
-        after = moved(self.cells, [{"cell_id": cell_id} for cell_id in cell_ids])
-        return succeeded(after, [last], self.verdicts)
-
-
-def chains_of(store: Store, cell_ids: Collection[str], *, first: pl.DataFrame | None = None) -> Chains:
-    """The chains that memories belong to; a row of `first` takes precedence over the stored one."""
-    known = read_chains(store, cell_ids)
-    every = known if first is None else pl.concat([first, known]).unique("cell_id", keep="first")
-    cells = every.sort("cell_id")
-    return Chains(cells, dict(links_of(store, cells).select("target_id", "verdict").iter_rows()))
+def contraction(store: Store, gone: Collection[str], *, why: str) -> tuple[Bridges, EventRows]:
+    """The links that the chains of memories need when these leave, and the events for links and the judgement."""
+    cells = read_chains(store, gone).sort("cell_id")
+    verdicts = dict(links_of(store, cells).select("target_id", "verdict").iter_rows())
+    found = bridges(cells, gone, verdicts)
+    left = cells.filter(~pl.col("cell_id").is_in(sorted(gone)))
+    after = moved(left, [*found.superseded, *found.merged])
+    links = rows_of("cell.superseded", [row | dict.fromkeys(MADE_BY) for row in found.superseded])
+    return found, {
+        "pair.judged": judged(after.join(links.select("cell_id", "verdict"), on="cell_id"), why=why),
+        "cell.superseded": links,
+        "cell.merged": rows_of("cell.merged", found.merged),
+        "cell.succeeded": succeeded(after, found.successors),
+    }
 
 
 def displacement(
@@ -80,45 +60,31 @@ def displacement(
         losers = store.by_key("cells", list(dict.fromkeys([*losers["cell_id"], *rivals])))
     if losers.is_empty():
         return {}
+    winner_id = winner["cell_id"][0]
+    ended = _ended(losers, since).with_columns(superseded_by=pl.lit(winner_id), superseded_at=pl.lit(now))
+    chain = pl.concat([winner, read_chains(store, [winner_id, *ended["cell_id"]])]).unique(
+        "cell_id", keep="first"
+    )
+    # a decision that is made again ends the one before: nothing follows the winner
+    after = moved(chain, [{"cell_id": winner_id}, *ended.select("cell_id", *LINK).to_dicts()])
     follows = cascade(store, losers, why=event)
     if losers["prompt_version"].is_in([RAW_PROMPT]).any():  # an episode written without a model quotes them
         follows |= without_tellings(store, follows["cell.flagged"])
-    settled = settled_by(store, losers["cell_id"].to_list() if author == PERSON else [], why=why)
     return joined(
-        succession(store, winner, losers, why=why, now=now, author=author, since=since),
+        {
+            "pair.judged": judged(ended, why=why, author=author),
+            # the memory keeps who made it: the judgement says that a person spoke
+            "cell.superseded": ended.select("cell_id", *MADE_BY, *LINK, "verdict"),
+            "cell.succeeded": succeeded(after, [winner_id]),
+        },
         follows,
-        {"contradiction.resolved": settled},
+        {"contradiction.resolved": settled_by(store, losers["cell_id"] if author == PERSON else (), why=why)},
     )
 
 
 def displaced(plan: EventRows) -> list[str]:
     """Ids of the memories that a plan replaces by another one."""
     return plan["cell.superseded"]["cell_id"].to_list() if "cell.superseded" in plan else []
-
-
-def succession(
-    store: Store,
-    winner: pl.DataFrame,
-    losers: pl.DataFrame,
-    *,
-    why: str,
-    now: datetime,
-    author: str,
-    since: datetime | None,
-) -> EventRows:
-    """The links of a displacement, its judgements, and the timeline of the winner."""
-    winner_id = winner["cell_id"][0]
-    losers = _ended(losers, since).with_columns(superseded_by=pl.lit(winner_id), superseded_at=pl.lit(now))
-    chains = chains_of(store, [winner_id, *losers["cell_id"]], first=winner)
-    verdicts = chains.verdicts | dict(losers.select("cell_id", "verdict").iter_rows())
-    # a decision that is made again ends the one before: nothing follows the winner
-    after = moved(chains.cells, [{"cell_id": winner_id}, *losers.select("cell_id", *LINK).to_dicts()])
-    return {
-        "pair.judged": judged(losers, why=why, author=author),
-        # the memory keeps who made it: the judgement says that a person spoke
-        "cell.superseded": losers.select("cell_id", *MADE_BY, *LINK, "verdict"),
-        "cell.succeeded": succeeded(after, [winner_id], verdicts),
-    }
 
 
 def _ended(losers: pl.DataFrame, since: datetime | None) -> pl.DataFrame:
@@ -162,30 +128,23 @@ def standing_again(journal: Journal, cell_ids: pl.Series) -> pl.DataFrame:
     )
 
 
-def judged(
-    losers: pl.DataFrame, *, why: str, effect: str = "superseded", author: str = PERSON
-) -> pl.DataFrame:
-    """Judgements of a person (or `author`) on memories and those in `superseded_by`; with effect `none` both stay.
+def judged(losers: pl.DataFrame, *, why: str, author: str = PERSON) -> pl.DataFrame:
+    """Judgements of a person (or `author`): each memory, with its `verdict`, lost to the one in `superseded_by`.
 
-    A loser may have its own `verdict`.
+    Where the verdict is `keep` both stay.
     """
-    return rows_of(
-        "pair.judged",
-        [
-            {
-                "judgement_id": stable_id(
-                    "judgement", " ".join(sorted([loser["superseded_by"], loser["cell_id"]]))
-                ),
-                **{name: loser[name] for name in OWNER},
-                "cell_id": loser["superseded_by"],
-                "target_id": loser["cell_id"],
-                "verdict": loser.get("verdict", "corrects") if effect == "superseded" else "keep",
-                "effect": effect,
-                "reason": why,
-                "prompt_version": author,
-            }
-            for loser in losers.iter_rows(named=True)
-        ],
+    stay = pl.col("verdict") == "keep"
+    return judgement_rows(
+        losers.select(
+            *OWNER,
+            "verdict",
+            cell_id="superseded_by",
+            target_id="cell_id",
+            effect=pl.when(stay).then(pl.lit("none")).otherwise(pl.lit("superseded")),
+            reason=pl.lit(why),
+            prompt_version=pl.lit(author),
+            model=pl.lit(None, dtype=pl.String),
+        )
     )
 
 
@@ -239,8 +198,9 @@ def unsummarized(store: Store, topics: pl.DataFrame, *, gone: Collection[str], w
     )
 
 
-def settled_by(store: Store, ids: list[str], *, why: str) -> pl.DataFrame:
+def settled_by(store: Store, cell_ids: Iterable[str], *, why: str) -> pl.DataFrame:
     """Open contradictions that end because one side went: the other side wins."""
+    ids = list(cell_ids)
     either = (col("cell_a").isin(ids) | col("cell_b").isin(ids)) & (col("status") == lit("open"))
     rows = store.rows("contradictions", ["contradiction_id", "cell_a", "cell_b"], either)
     lost = pl.col("cell_a").is_in(ids)

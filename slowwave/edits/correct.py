@@ -6,13 +6,12 @@ Of anything else it is a proposal: both memories stay in a contradiction until a
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypedDict, cast
 
 import polars as pl
 
 from slowwave.edits.confirm import NO_PERSON, confirmed_by_a_person, is_a_persons, proposed_since
 from slowwave.edits.consequences import displaced, displacement, joined, protection
-from slowwave.edits.passages import UNCHANGED, Parted, edited, meant_by, part, stays
+from slowwave.edits.passages import UNCHANGED, Parted, meant_by, part, stays
 from slowwave.edits.reasons import Taken, taken_as
 from slowwave.edits.remember import state
 from slowwave.edits.session import cell_of, commit_edit, edit_session, refuse_retired
@@ -21,7 +20,7 @@ from slowwave.home.workspace import Workspace
 from slowwave.ingest.statements import Statement, read_note, read_statement
 from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.recall.reader import Reader
-from slowwave.schemas.choices import CorrectionReason, SaidBy
+from slowwave.schemas.choices import SaidBy
 from slowwave.schemas.identity import content_hash, normalize_text, stable_id
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.requests import CorrectRequest
@@ -30,13 +29,6 @@ from slowwave.schemas.tables import OWNER, REMEMBERED, frame_schema, shaped
 from slowwave.store import Row, Store, col, lit, same_owner
 from slowwave.store.chains import PERSON as PERSONS_JUDGEMENT
 from slowwave.trust.origins import PERSON, is_passage
-
-
-class _Reason(TypedDict):
-    """The reason of a correction, as an answer says it."""
-
-    reason: CorrectionReason
-    since: datetime | None
 
 
 @dataclass(frozen=True)
@@ -53,23 +45,21 @@ def correct(reader: Reader, request: CorrectRequest, *, now: datetime) -> Done:
     note = read_note(request.note)
     with edit_session(reader.home, now=now, reader=reader) as work:
         old = cell_of(work, request.cell_id)
-        new, meant = _meant(work, old, request.text)
-        said = statement_of(old, request.model_copy(update={"text": new}))
-        after = _same_after(work.store, old, said)
-        if after is not None and _is_said_so(request, old, after):
-            return _so_already(old, after)
-        if after is None:
+        _refuse_lines(old, request.text)
+        said = statement_of(old, request)
+        known = _said_before(work.store, old, said) if request.origin == "user" else None
+        # a person may say a correction again, with another reason
+        if known is None or known["cell_id"] != old["superseded_by"]:
             refuse_retired(old)
-            if content_hash(said.content) == old["content_hash"]:
-                return _said_as_it_is(work, request, old, note=note)
-        cells = work.store.by_key("cells", [old["cell_id"]])
-        known = after or (_said_before(work.store, cells, said) if request.origin == "user" else None)
-        proposal = known if known is not None and proposed_since(known) is not None else None
-        taken = taken_as(request, old, now=now, proposal=proposal)
-        # what was replaced already was replaced with all that was meant
-        parted = part(work, cells, meant) if after is None else Parted(cells, cells, cells.clear(), [])
+        if content_hash(said.content) == old["content_hash"]:
+            return _said_as_it_is(work, request, old, note=note)
+        taken = taken_as(request, old, now=now, proposal=known if known and proposed_since(known) else None)
+        parted = part(
+            work, work.store.by_key("cells", [old["cell_id"]]), meant_by(work.store, old, request.text)
+        )
         if request.dry_run:
-            return parted.preview(said.content).model_copy(update=_reason(taken))
+            as_taken = {"reason": taken.reason, "since": taken.since}
+            return parted.preview(said.content).model_copy(update=as_taken)
         since = taken.since or latest_of(old["valid_from"])
         made = replacement(work, said, like=old, since=since, note=note, origin=request.origin, known=known)
         return _replaced(work, old, made, parted, taken, origin=request.origin, note=note)
@@ -100,7 +90,7 @@ def replacement(
         now=work.clock(),
         origin=origin,
     )
-    notes = stated.notes(said)
+    notes = stated.notes
     if known is not None or not stated.plan:
         cell = work.store.by_key("cells", [known["cell_id"] if known is not None else stated.cell_id])
         dated = cell.with_columns(valid_from=pl.lit(since))
@@ -155,10 +145,10 @@ def _replaced(
 ) -> Done:
     """Commit a correction."""
     is_persons, winner_id = origin == "user", new.cell["cell_id"][0]
-    told = [] if is_persons else [NO_PERSON]
+    notes = [*new.notes, *([] if is_persons else [NO_PERSON])]
     if not is_persons and (is_a_persons(old) or _has_a_persons_turn(work, parted)):
         plan, waits = _opened(work, old, winner_id, note=note)
-        told.append(waits)
+        notes.append(waits)
     else:
         speaker = "a person" if is_persons else "an assistant"
         displacing = displacement(
@@ -172,19 +162,19 @@ def _replaced(
             since=taken.since,
         )
         plan = joined(stays(parted, note=note), displacing)
-        told += parted.notes()
-    changed, notes = commit_edit(work, joined(new.plan, plan))
+        notes += parted.notes()
     replaced = displaced(plan)
-    return Done(
+    done = Done(
         cell_id=winner_id,
         content=new.cell["content"][0],
         replaced=replaced,
-        changed=changed,
         rest=parted.rest["cell_id"].to_list() if replaced else [],
         left_out=parted.left_out if replaced else [],
-        **_reason(taken),
-        notes=[*new.notes, *told, *([taken.told] if taken.told else []), *notes],
+        reason=taken.reason,
+        since=taken.since,
+        notes=[*notes, taken.told] if taken.told else notes,
     )
+    return commit_edit(work, joined(new.plan, plan), done)
 
 
 def _has_a_persons_turn(work: Workspace, parted: Parted) -> bool:
@@ -210,64 +200,33 @@ def _opened(work: Workspace, old: Row, new_id: str, *, note: str) -> tuple[Event
     return {"contradiction.opened": rows_of("contradiction.opened", [opened])}, told
 
 
-def _reason(taken: Taken) -> _Reason:
-    return {"reason": taken.reason, "since": taken.since}
-
-
-def _meant(work: Workspace, old: Row, text: str) -> tuple[str, set[str]]:
-    """The text that replaces a memory, and the statements of raw talk that it is about; none where that is not told.
+def _refuse_lines(old: Row, text: str) -> None:
+    """Refuse the lines of raw talk as a correction of it: they are the words of everybody who spoke.
 
     Raises:
-        InputError: the text is that of raw talk with less in it, and says nothing new.
+        InputError: the text repeats a line of the talk.
     """
-    if not is_passage(old):
-        return text, set()
-    changed = edited(work.store, old, text)
-    if changed is None:
-        return text, meant_by(work.store, old, text)
-    if not changed[0]:
+    lines = {line.strip() for line in text.splitlines()}
+    if is_passage(old) and len(lines) > 1 and lines & {line.strip() for line in old["content"].splitlines()}:
         raise InputError(
-            f"the text only leaves something out of {old['cell_id']}: `slowwave forget ID --only WORDS` does that"
+            f"memory {old['cell_id']} is raw talk: write only what is right, without the lines that stay"
         )
-    return changed
 
 
-def _same_after(store: Store, old: Row, said: Statement) -> Row | None:
-    """The memory with the text of a correction that took the place of the old one before; None where none did."""
-    if old["status"] != "superseded":
-        return None
-    found = store.by_key("cells", [old["superseded_by"] or ""])
-    same = found.filter(pl.col("status") != "superseded", content_hash=content_hash(said.content))
-    return same.row(0, named=True) if same.height else None
+def _said_before(store: Store, old: Row, said: Statement) -> Row | None:
+    """The active statement that says what a correction of `old` says (a row of `cells`).
 
-
-def _said_before(store: Store, old: pl.DataFrame, said: Statement) -> Row | None:
-    """The newest active statement that says what a correction of `old` says: a row of `cells`."""
-    is_same = (col("content_hash") == lit(content_hash(said.content))) & (col("status") == lit("active"))
-    stated = is_same & (col("prompt_version") == lit(REMEMBERED))
-    rows = store.rows("cells", where=same_owner(old) & stated).sort("recorded_at", "cell_id")
+    Of several the one that replaced it already, else the newest.
+    """
+    same = (col("content_hash") == lit(content_hash(said.content))) & (col("status") == lit("active"))
+    stated = same & (col("prompt_version") == lit(REMEMBERED))
+    rows = store.rows("cells", where=same_owner(store.by_key("cells", [old["cell_id"]])) & stated).to_dicts()
     facts = ("subject", "attribute", "value")
-    same = [row for row in rows.to_dicts() if all(row[name] == getattr(said, name) for name in facts)]
-    return same[-1] if same else None
-
-
-def _is_said_so(request: CorrectRequest, old: Row, after: Row) -> bool:
-    """Return whether a correction that was made before says nothing more: no person's yes, and no other reason."""
-    is_same = request.since is None and request.reason in (None, _stored_reason(old)["reason"])
-    return request.origin != "user" or (is_a_persons(after) and is_same)
-
-
-def _stored_reason(old: Row) -> _Reason:
-    """The reason for which a memory was replaced, by its dates."""
-    until = cast("datetime | None", old["valid_until"])
-    is_changed = until is not None and until > old["valid_from"]
-    return {"reason": "changed" if is_changed else "wrong", "since": until if is_changed else None}
-
-
-def _so_already(old: Row, after: Row) -> Done:
-    """The result of the same correction, where it was made before: whoever got no answer says it again."""
-    note = "this was corrected so already; nothing was changed"
-    return Done(cell_id=after["cell_id"], content=after["content"], **_stored_reason(old), notes=[note])
+    return max(
+        (row for row in rows if all(row[name] == getattr(said, name) for name in facts)),
+        key=lambda row: (row["cell_id"] == old["superseded_by"], row["recorded_at"], row["cell_id"]),
+        default=None,
+    )
 
 
 def _said_as_it_is(work: Workspace, request: CorrectRequest, old: Row, *, note: str) -> Done:
@@ -280,8 +239,7 @@ def _said_as_it_is(work: Workspace, request: CorrectRequest, old: Row, *, note: 
         raise InputError(f"memory {old['cell_id']} says exactly that already: confirm it instead")
     if request.dry_run:
         return Done(cell_id=old["cell_id"], content=old["content"], notes=[UNCHANGED])
-    done = confirmed_by_a_person(work, old, note=note)
-    return done.model_copy(update={"notes": ["it says exactly that, and is confirmed now", *done.notes]})
+    return confirmed_by_a_person(work, old, note=note, notes=["it says exactly that, and is confirmed now"])
 
 
 def _says(text: str, part: str | None) -> bool:

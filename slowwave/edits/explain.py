@@ -1,25 +1,26 @@
 """`explain`: the quotes, judgements and events that made a memory."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import polars as pl
 
 from slowwave.edits.resolve import disputes
 from slowwave.errors import NotFoundError
 from slowwave.home.ids import whole_ids
-from slowwave.home.kept_out import digests
 from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import journaled, mentioning
 from slowwave.journal.segments import Journal
+from slowwave.lifecycle.values import former_values
 from slowwave.recall.lists.cells import with_use
 from slowwave.recall.reader import NO_MEMORY, Reader
 from slowwave.recall.results import CELL, cell_of
 from slowwave.schemas.choices import EPISODE, WHOSE
+from slowwave.schemas.moments import day_of
 from slowwave.schemas.results import Cell, Dispute, Judged, Life, LifeEvent
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import Store, as_filter, col, lit, owned_by
+from slowwave.store import Row, Store, as_filter, col, lit, owned_by
 from slowwave.store.chains import read_chains
 from slowwave.trust.origins import PERSON
 
@@ -29,7 +30,6 @@ MOST_LINKS = 100
 def explain(reader: Reader, cell_id: str, *, now: datetime) -> Cell:
     """Everything known of one memory, as `Memory.explain` says."""
     store = reader.require_store(NO_MEMORY)
-    _refuse_erased(reader, store, cell_id.strip())
     journal = reader.home.journal
     (whole,) = whole_ids(
         store,
@@ -59,32 +59,9 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Cell:
         judgements=_judgements(store, whole),
         contradictions=_disputes(reader, whole),
         events=told,
-        notes=[
-            *([f"it is {state}: this is what the journal keeps of it"] if stored.is_empty() else []),
-            *_incomplete(journal, store),
-        ],
+        notes=[f"it is {state}: this is what the journal keeps of it"] if stored.is_empty() else [],
     )
-    return cell.model_copy(update={"life": life})
-
-
-def _refuse_erased(reader: Reader, store: Store, cell_id: str) -> None:
-    """Say of an erased memory that it was; of its id a digest alone is kept.
-
-    Raises:
-        NotFoundError: it was erased.
-    """
-    if store.by_key("tombstones", digests(reader.home.root, [cell_id]), ["cell_id"]).height:
-        raise NotFoundError(f"memory {cell_id} was erased: nothing of it is kept")
-
-
-def _incomplete(journal: Journal, store: Store) -> list[str]:
-    """A note where segments are gone that the store holds: steps that they told are not shown."""
-    lost = store.applied_segments() - {*journal.segment_ids()}
-    return (
-        [f"{len(lost)} segments of the journal are lost, and steps with them: see `slowwave doctor`"]
-        if lost
-        else []
-    )
+    return cell.model_copy(update={"life": life, "summary": _timeline(store, row)})
 
 
 def _left(journal: Journal, events: pl.DataFrame) -> str:
@@ -143,6 +120,25 @@ def _chain(store: Store, cell_id: str, *, way: Literal["before", "after"]) -> li
     rows = read_chains(store, [cell_id], CELL, way=way)
     others = rows.filter(pl.col("cell_id") != cell_id).head(MOST_LINKS)
     return [cell_of(row) for row in others.iter_rows(named=True)]
+
+
+def _timeline(store: Store, row: Row) -> str | None:
+    """The value of a memory and those before it, newest first; its own summary where there were none.
+
+    What was corrected or said again is not among them.
+    """
+    rows = read_chains(store, [row["cell_id"]], CELL, way="before")
+    former = former_values(rows.filter(pl.col("cell_id") != row["cell_id"]).to_dicts(), {}).get(
+        row["cell_id"]
+    )
+    if not former:
+        return cast("str | None", row["summary"])
+    before = ", ".join(f"{_value(one)} (until {day_of(one['valid_until'])})" for one in former)
+    return f"now {_value(row)}; previously {before}"
+
+
+def _value(row: Row) -> str:
+    return str(row["value"] or row["content"].rstrip("."))
 
 
 def _judgements(store: Store, cell_id: str) -> list[Judged]:

@@ -11,7 +11,7 @@ import polars as pl
 
 from slowwave.edits.consequences import (
     cascade,
-    chains_of,
+    contraction,
     joined,
     settled_by,
     unsummarized,
@@ -39,32 +39,30 @@ def forget(reader: Reader, request: ForgetRequest, *, now: datetime) -> Done:
         row = cell_of(work, request.cell_id)
         same = _same(work.store, work.store.by_key("cells", [row["cell_id"]]))
         parted = part(work, same, _meant(work.store, row, request.only))
-        gone, rest = parted.gone, parted.rest["cell_id"].to_list()
+        gone = parted.gone
         if request.dry_run:
             return parted.preview(gone["content"][0])
         stranded, plan = _deletion(work.store, parted, note=note)
-        said = work.store.by_key("turns", gone["evidence"].explode().drop_nulls(), ["turn_id"])
-        changed, waits = commit_edit(work, plan)
         notes = parted.notes()
         if stranded:
             notes.append(
                 f"it had taken the place of {', '.join(stranded)}: that stays retired, and `slowwave confirm ID` "
                 "believes it again"
             )
-        if said.height:
+        if work.store.by_key("turns", gone["evidence"].explode().drop_nulls(), ["turn_id"]).height:
             notes.append(
                 "what was said stays in the record, for a search at `evidence`: "
                 f"`slowwave erase {row['cell_id']}` takes it, too"
             )
-        return Done(
+        done = Done(
             cell_id=row["cell_id"],
             content=gone["content"][0],
             replaced=gone["cell_id"].to_list()[1:],
-            changed=changed,
-            rest=rest,
+            rest=parted.rest["cell_id"].to_list(),
             left_out=parted.left_out,
-            notes=[*notes, *waits],
+            notes=notes,
         )
+        return commit_edit(work, plan, done)
 
 
 def _meant(store: Store, row: Row, only: str) -> set[str]:
@@ -92,7 +90,7 @@ def _deletion(store: Store, parted: Parted, *, note: str) -> tuple[list[str], Ev
     unread = gone.filter(pl.lit(parted.rest.is_empty()) & (pl.col("prompt_version") == RAW_PROMPT))
     chunks = unread.select("chunk_id").drop_nulls().unique().sort("chunk_id")
     made_by = dict.fromkeys(("prompt_version", "model"), pl.lit(None, dtype=pl.String))
-    bridges, bridged = chains_of(store, ids).without(ids, why=WHY)
+    bridges, bridged = contraction(store, ids, why=WHY)
     follows = cascade(store, gone, why="was deleted by a person")
     topics = store.by_key("topics", follows["topic.flagged"]["topic_id"], ["topic_id", "summary"])
     summaries = topics.drop_nulls("summary")

@@ -21,7 +21,7 @@ from slowwave.schemas.tables import TABLES, VECTOR_TEXT
 from slowwave.store import EMBEDDER_OF, Expr, Store, as_filter, col, lit, open_store, owned_by
 from slowwave.store.forgetting import PREVIEW_DAYS, fading_of, forgetting_of
 
-AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
+AGES = ((1.0, "up to a day"), (7.0, "up to a week"), (30.0, "up to a month"), (365.0, "up to a year"))
 TOPICS = 10
 
 ACTIVE = col("status") == lit("active")
@@ -177,15 +177,12 @@ def _counted(rows: pl.DataFrame, name: str) -> dict[str, int]:
 
 def _ages(active: pl.DataFrame, *, now: datetime) -> dict[str, int]:
     """Active memories by how long ago it was said, youngest first; those of which nobody knows it last."""
-    is_undated = are_unknown(pl.col("event_time"))
-    undated_count, active = active.filter(is_undated).height, active.filter(~is_undated)
-    days = active.select(days=days_since(pl.col("event_time"), now=now))["days"]
-    found, below = {}, 0.0
-    for most, label in AGES:
-        found[f"up to {label}"] = int(((days >= below) & (days < most)).sum())
-        below = most
-    found["older"] = int((days >= below).sum())
-    return {**found, DAY_UNKNOWN: undated_count} if undated_count else found
+    days, is_undated = days_since(pl.col("event_time"), now=now), are_unknown(pl.col("event_time"))
+    labels = [*(label for _, label in AGES), "older", DAY_UNKNOWN]
+    place = pl.sum_horizontal(days >= border for border, _ in AGES).cast(pl.Int64)
+    places = active.select(place=pl.when(is_undated).then(len(labels) - 1).otherwise(place))["place"]
+    counts = {label: int((places == number).sum()) for number, label in enumerate(labels)}
+    return {label: count for label, count in counts.items() if count or label != DAY_UNKNOWN}
 
 
 def _largest(store: Store, active: pl.DataFrame) -> dict[str, int]:

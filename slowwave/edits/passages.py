@@ -86,7 +86,12 @@ def statements_of(store: Store, row: Row) -> list[Statement]:
 
 
 def meant_by(store: Store, row: Row, text: str) -> set[str]:
-    """The statements of a passage that tell what a text is about; none where no word says which."""
+    """The statements of raw talk (a row of `cells`) that tell what a text is about; none where no word says which.
+
+    None either of a memory that is no raw talk: it is one statement.
+    """
+    if not is_passage(row):
+        return set()
     told = statements_of(store, row)
     begins = [place == 0 or told[place - 1].turn is not one.turn for place, one in enumerate(told)]
     said = [
@@ -95,21 +100,6 @@ def meant_by(store: Store, row: Row, text: str) -> set[str]:
     ]
     places = statements_on(said, text, partial(store.rarities, "passages"))
     return {told[place].text for place in places}
-
-
-def edited(store: Store, row: Row, text: str) -> tuple[str, set[str]] | None:
-    """The new lines of a passage that somebody edited, and the statements that he changed or took out.
-
-    None where the text holds no line of the passage: it is a statement of its own.
-    """
-    known = [line.strip() for line in str(row["content"]).splitlines() if line.strip()]
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    kept = [line for line in known if line in lines]
-    if not kept or len(known) == 1:
-        return None
-    new = [line.removeprefix("user: ") for line in lines if line not in known]
-    gone = {one.text for one in statements_of(store, row)}
-    return "\n".join(new), {text for text in gone if not any(text in line for line in kept)}
 
 
 def part(work: Workspace, cells: pl.DataFrame, meant: Collection[str]) -> Parted:

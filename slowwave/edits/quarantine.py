@@ -1,12 +1,13 @@
 """Work for which no answer of the model could be used: listed, and sent back to work."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import polars as pl
 
 from slowwave.edits.session import edit_session
-from slowwave.errors import InputError, NotFoundError
+from slowwave.errors import NotFoundError
+from slowwave.home.ids import whole_ids
 from slowwave.home.paths import Home
 from slowwave.schemas.results import QuarantinedChunk
 from slowwave.schemas.tables import OWNER
@@ -18,10 +19,6 @@ RELEASED = {
     "memory": ("judging.released", "cell_id"),
 }
 """For each kind of work the event that sends it back, and the column of its id."""
-
-
-SHORTEST_ID = 6
-"""Characters of an id that name it, as everywhere."""
 
 IN_QUARANTINE = col("status") == lit("quarantined")
 
@@ -40,40 +37,28 @@ def release_chunks(home: Home, chunk_ids: Sequence[str] | None, *, now: datetime
 
     Raises:
         NotFoundError: there is no store, or nothing in quarantine with such an id.
-        InputError: a chunk is not in quarantine.
+        InputError: an id stands for several.
         BusyError: another process is writing.
     """
     open_store(home.store_root)  # a release never makes a store
-    with edit_session(home, now=now) as session:
-        kinds = {waiting.chunk_id: waiting.kind for waiting in _quarantined(session.store)}
-        named = kinds if chunk_ids is None else [_whole(given, kinds) for given in chunk_ids]
-        wanted = list(dict.fromkeys(named))
-        _check(session.store, set(wanted) - set(kinds))
-        plan = {}
-        for kind, (event, key) in RELEASED.items():
-            ids = [name for name in wanted if kinds[name] == kind]
-            plan[event] = pl.DataFrame({key: ids}, schema={key: pl.String})
-        session.commit_plan(plan)
-    return wanted
-
-
-def _whole(given: str, kinds: Iterable[str]) -> str:
-    """The id in quarantine that begins so, if there is exactly one; else what was given."""
-    found = [one for one in kinds if one.startswith(given)] if len(given) >= SHORTEST_ID else []
-    return found[0] if len(found) == 1 else given
-
-
-def _check(store: Store, others: set[str]) -> None:
-    """Refuse ids that cannot be released, with the reason."""
-    if not others:
-        return
-    first = min(others)
-    known = store.by_key("chunks", [first], ["chunk_id", "status"])
-    if known.is_empty():
-        raise NotFoundError(
-            f"nothing in quarantine is called {first}. `slowwave quarantine list` shows the ids."
+    with edit_session(home, now=now) as work:
+        kinds = {waiting.chunk_id: waiting.kind for waiting in _quarantined(work.store)}
+        wanted = whole_ids(
+            work.store,
+            kinds if chunk_ids is None else chunk_ids,
+            owner=work.settings.owner,
+            tables=(),
+            noun="quarantined id",
+            hint="`slowwave quarantine list` shows the ids",
+            elsewhere=lambda begins: [one for one in kinds if one.startswith(begins)],
         )
-    raise InputError(f"chunk {first} is {known['status'][0]}, not quarantined; nothing was released")
+        work.commit_plan(
+            {
+                event: pl.DataFrame({key: [one for one in wanted if kinds[one] == kind]}, {key: pl.String})
+                for kind, (event, key) in RELEASED.items()
+            }
+        )
+    return wanted
 
 
 def _quarantined(store: Store) -> list[QuarantinedChunk]:

@@ -24,21 +24,15 @@ from slowwave.store import Store, col, lit, owned_in
 
 @dataclass(frozen=True)
 class Stated:
-    """A statement on its way into the journal: the id of its memory, and events by kind.
+    """A statement on its way into the journal: the id of its memory, events by kind, and notes.
 
-    `plan` is empty where the same text was remembered in that session already. `back` are the tombstones that it lifts
-    (rows of `cell.readmitted`).
+    `plan` is empty where the same text was remembered in that session already.
     """
 
     cell_id: str
     plan: EventRows
-    back: pl.DataFrame
-
-    def notes(self, said: Statement) -> list[str]:
-        """Sentences on what was redacted, one a kind, and on a deletion that it ended."""
-        redacted = [f"{count} {kind} redacted" for kind, count in sorted(said.redacted.items())]
-        lifted = self.plan and self.back.height
-        return [*redacted, *(["this had been deleted, and is remembered again"] if lifted else [])]
+    notes: list[str]
+    ends_deletion: bool = False
 
 
 def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now: datetime) -> Done:
@@ -67,7 +61,7 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
     segment = home.journal.commit(encode_plan(stated.plan), now=now)
     assert segment is not None  # a statement is two events
     # what was deleted is shown only once its tombstone is gone
-    is_shown_at_once = folding.has_time and stated.back.is_empty()
+    is_shown_at_once = folding.has_time and not stated.ends_deletion
     is_found, waits = folding.show() if is_shown_at_once else (False, "")
     if not is_found:
         patience = home.settings.edits.lock_seconds
@@ -78,7 +72,7 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
             is_found, no_vector = show_committed(reader)
             waits = no_vector if is_found else waits
             reader.wait_for(segment)
-    notes = [*stated.notes(said), *([waits] if waits else [])]
+    notes = [*stated.notes, waits] if waits else stated.notes
     return Done(cell_id=stated.cell_id, is_searchable=is_found, notes=notes)
 
 
@@ -107,8 +101,11 @@ def state(
         )
     session_id, is_known = _session_of(home, store, digest, now, origin=origin)
     cell_id = cell_id_of(home.owner, session_id, digest)
+    notes = [f"{count} {kind} redacted" for kind, count in sorted(said.redacted.items())]
     if is_known:
-        return Stated(cell_id, {}, back)
+        return Stated(cell_id, {}, notes)
+    if back.height:
+        notes.append("this had been deleted, and is remembered again")
     decay = home.settings.decay
     rows = statement_rows(
         said,
@@ -120,7 +117,7 @@ def state(
         decay_rate=decay.rates.get(cell_type, decay.default_rate),
         origin=origin,
     )
-    return Stated(cell_id, rows | {"cell.readmitted": back}, back)
+    return Stated(cell_id, rows | {"cell.readmitted": back}, notes, ends_deletion=back.height > 0)
 
 
 def _refuse_unsaid_numbers(said: Statement) -> None:

@@ -8,7 +8,6 @@ import polars as pl
 from slowwave.edits.confirm import proposed_since
 from slowwave.edits.consequences import (
     cascade,
-    chains_of,
     displaced,
     displacement,
     joined,
@@ -16,20 +15,21 @@ from slowwave.edits.consequences import (
     standing_again,
 )
 from slowwave.edits.correct import replacement, statement_of
-from slowwave.edits.passages import Parted, meant_by, part, stays
+from slowwave.edits.passages import meant_by, part, stays
 from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
 from slowwave.home.workspace import Workspace
 from slowwave.ingest.statements import read_note
 from slowwave.journal.catalogue import EventRows, rows_of
+from slowwave.lifecycle.succession import moved, succeeded
 from slowwave.recall.reader import Reader
 from slowwave.recall.results import CELL, cell_of
 from slowwave.schemas.moments import first_of, latest_of
 from slowwave.schemas.requests import CorrectRequest, ResolveRequest
 from slowwave.schemas.results import Cell, Dispute, Done, columns_of
 from slowwave.store import Row, Store, owned_by
-from slowwave.trust.origins import is_passage
+from slowwave.store.chains import read_chains
 
 WHY = "a person resolved the contradiction"
 TAKEN_BACK = "a person took the resolution back"
@@ -58,9 +58,9 @@ def resolve(reader: Reader, request: ResolveRequest, *, now: datetime) -> Done:
     with edit_session(reader.home, now=now, reader=reader) as work:
         row = _row(work, request.contradiction_id)
         named = row["contradiction_id"]
+        done = Done(contradiction_id=named, resolution=resolution)
         if row["status"] == "resolved" and row["resolution"] == resolution != "merged":
-            note = "this was resolved so already; nothing was changed"
-            return Done(contradiction_id=named, resolution=resolution, notes=[note])
+            return done.model_copy(update={"notes": ["this was resolved so already; nothing was changed"]})
         if row["status"] == "resolved":
             raise InputError(
                 f"contradiction {named} is resolved already ({row['resolution']}); "
@@ -69,25 +69,14 @@ def resolve(reader: Reader, request: ResolveRequest, *, now: datetime) -> Done:
         cells = _both_living(work, row)
         if resolution == "both_valid":
             winner_id = None
-            older = cells.filter(cell_id=row["cell_a"]).with_columns(superseded_by=pl.lit(row["cell_b"]))
-            plan = {"pair.judged": judged(older, effect="none", why=note or WHY)}
+            kept = {"superseded_by": pl.lit(row["cell_b"]), "verdict": pl.lit("keep")}
+            older = cells.filter(cell_id=row["cell_a"]).with_columns(**kept)
+            plan = {"pair.judged": judged(older, why=note or WHY)}
         else:
             winner_id, plan = _decided(work, cells, row, request, note=note)
-        settled = {
-            "contradiction_id": named,
-            "resolution": resolution,
-            "resolution_note": note or None,
-            "winner_id": winner_id,
-        }
-        changed, notes = commit_edit(work, _with_settled(plan, settled))
-        return Done(
-            contradiction_id=named,
-            resolution=resolution,
-            cell_id=winner_id or "",
-            replaced=displaced(plan),
-            changed=changed,
-            notes=notes,
-        )
+        settled = (named, resolution, note or None, winner_id)
+        answer = {"cell_id": winner_id or "", "replaced": displaced(plan)}
+        return commit_edit(work, _with_settled(plan, settled), done.model_copy(update=answer))
 
 
 def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Done:
@@ -97,7 +86,7 @@ def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Done:
         named = row["contradiction_id"]
         if row["status"] != "resolved":
             raise InputError(f"contradiction {named} is open: there is nothing to undo")
-        plan = {"contradiction.reopened": rows_of("contradiction.reopened", [{"contradiction_id": named}])}
+        plan = {"contradiction.reopened": rows_of("contradiction.reopened", [(named,)])}
         restored = list[str]()
         if row["resolution"] == "both_valid":
             _both_living(work, row)
@@ -105,8 +94,7 @@ def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Done:
             winner, losers = _as_left(work.store, row)
             restored = losers["cell_id"].sort().to_list()
             plan = joined(plan, _standing_again(work, row, winner, losers))
-        changed, notes = commit_edit(work, plan)
-        return Done(contradiction_id=named, restored=restored, changed=changed, notes=notes)
+        return commit_edit(work, plan, Done(contradiction_id=named, restored=restored))
 
 
 def _decided(
@@ -124,7 +112,11 @@ def _decided(
         losers = cells.filter(pl.col("cell_id") != winner["cell_id"][0])
     else:
         winner, losers = (older, newer) if request.resolution == "a_wins" else (newer, older)
-    parted = [_parted(work, loser, winner["content"][0]) for loser in losers.iter_slices(1)]
+    told = winner["content"][0]
+    parted = [
+        part(work, loser, meant_by(work.store, loser.row(0, named=True), told))
+        for loser in losers.iter_slices(1)
+    ]
     plan = joined(
         made,
         *(stays(one, note=note) for one in parted),
@@ -141,18 +133,12 @@ def _decided(
     return winner["cell_id"][0], plan
 
 
-def _with_settled(plan: EventRows, settled: Row) -> EventRows:
+def _with_settled(plan: EventRows, settled: tuple[str, str, str | None, str | None]) -> EventRows:
     """The plan with this contradiction settled first, and each other one of the losers once."""
     kind = "contradiction.resolved"
     mine = rows_of(kind, [settled])
-    others = plan.pop(kind, mine.clear())
-    return joined({kind: mine}, plan, {kind: others.join(mine, on="contradiction_id", how="anti")})
-
-
-def _parted(work: Workspace, loser: pl.DataFrame, text: str) -> Parted:
-    """Part a loser (one row of `cells`) by what is about a text; what is not raw talk goes whole."""
-    row = loser.row(0, named=True)
-    return part(work, loser, meant_by(work.store, row, text) if is_passage(row) else ())
+    others = plan.get(kind, mine.clear()).join(mine, on="contradiction_id", how="anti")
+    return joined({kind: mine}, plan | {kind: others})
 
 
 def _as_left(store: Store, row: Row) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -180,16 +166,16 @@ def _as_left(store: Store, row: Row) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _standing_again(work: Workspace, row: Row, winner: pl.DataFrame, losers: pl.DataFrame) -> EventRows:
     """Events that restore what made way; what `merged` wrote is retired."""
-    winner_id, ids = winner["cell_id"][0], losers["cell_id"]
+    winner_id = winner["cell_id"][0]
+    before = moved(read_chains(work.store, [winner_id]), losers.select("cell_id").to_dicts())
     plan = {
-        "cell.restored": standing_again(work.home.journal, ids),
-        "pair.judged": judged(losers, effect="none", why=TAKEN_BACK),
-        "cell.succeeded": chains_of(work.store, [winner_id]).restored(ids, winner_id),
+        "cell.restored": standing_again(work.home.journal, losers["cell_id"]),
+        "pair.judged": judged(losers.with_columns(verdict=pl.lit("keep")), why=TAKEN_BACK),
+        "cell.succeeded": succeeded(before, [winner_id]),
     }
     gone = losers
     if winner_id not in (row["cell_a"], row["cell_b"]):
-        retired = {"cell_id": winner_id, "superseded_at": work.clock()}
-        plan["cell.retired"] = rows_of("cell.retired", [retired])
+        plan["cell.retired"] = rows_of("cell.retired", [(winner_id, work.clock())])
         gone = winner
     return joined(plan, cascade(work.store, gone, why="was part of a resolution that a person took back"))
 

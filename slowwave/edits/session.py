@@ -18,6 +18,7 @@ from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import EventRows
 from slowwave.recall.reader import NO_MEMORY, Reader
 from slowwave.recording.folding import embed
+from slowwave.schemas.results import Done
 from slowwave.store import Row
 
 
@@ -77,18 +78,20 @@ def refuse_retired(row: Mapping[str, object]) -> None:
         )
 
 
-def commit_edit(work: Workspace, plan: EventRows) -> tuple[dict[str, int], list[str]]:
-    """Commit and apply a plan, with core memory and vectors; return counts by kind, and notes.
+def commit_edit(work: Workspace, plan: EventRows, done: Done) -> Done:
+    """Commit and apply a plan, with core memory and vectors; returns the answer with counts by kind, and notes.
 
     A value that was stated in it retires those that it outdates.
     """
     changed = work.commit_plan(plan)
     if not changed:
-        return {}, []
+        return done
     retire_at_once(work)
     write_core(work)
-    note = embed(work)
-    return changed, [note] if note else []
+    waits = embed(work)
+    return done.model_copy(
+        update={"changed": changed, "notes": [*done.notes, waits] if waits else done.notes}
+    )
 
 
 def refuse_foreign(home: Home, row: Mapping[str, object]) -> None:

@@ -181,7 +181,9 @@ KINDS = (
         "cell_id supersedes summary MADE_BY",
         patch("cells").taking("supersedes", "summary"),
         sentence=lambda row: (
-            f"took the place of {row['supersedes']}" if row["supersedes"] else "its timeline was told anew"
+            f"took the place of {row['supersedes']}"
+            if row["supersedes"]
+            else "it took the place of nothing any more"
         ),
     ),
     derived("cell.labelled", "cell_id compressed index_label", patch("cells")),

@@ -1,4 +1,4 @@
-"""The order of values: which memory supersedes which, and the timeline of each chain.
+"""The order of values: which memory supersedes which.
 
 Which of several values holds now is computed from dates, never asked.
 """
@@ -6,9 +6,7 @@ Which of several values holds now is computed from dates, never asked.
 import polars as pl
 
 from slowwave.lifecycle.walker import connected
-from slowwave.schemas.choices import TRUST
-from slowwave.schemas.moments import are_unknown, days_of, latest_moments
-from slowwave.trust.origins import rank_of
+from slowwave.schemas.moments import are_unknown, latest_moments
 
 PAIR = ["cell_id", "target_id"]
 """The columns that name a pair of memories."""
@@ -116,55 +114,3 @@ def _holding_from(said: pl.DataFrame, ordered: pl.DataFrame) -> pl.DataFrame:
 def pair_key(one: str, other: str) -> pl.Expr:
     """A pair of ids in two columns as one text, whichever comes first."""
     return pl.concat_list(one, other).list.sort().list.join(" ")
-
-
-def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """For every cell that holds now after supersessions: what it supersedes, and the timeline as its summary.
-
-    `links` is what `supersessions` returned. Returns `cell_id`, `supersedes`, `summary`:
-    "now 180; previously 250 (until 2026-08-19), 100 (until 2026-07-08)", and of an outcome without values "outcome: it
-    was sent; plan: it will be sent (until 2026-08-19)". A corrected value never held and is not part of the timeline,
-    nor is one that nobody answers for; a value that several memories told one after the other is told once.
-    """
-    groups = connected(links.select("cell_id", target_id="superseded_by"))
-    value = pl.coalesce("value", pl.col("content").str.strip_chars_end("."))
-    facts = (
-        groups.join(cells.select(*AGE_ORDER, "value", "content", "origin"), on="cell_id", how="inner")
-        .join(links, on="cell_id", how="left")
-        .sort("group", *AGE_ORDER)
-    )
-    until = pl.format("{} (until {})", value, days_of(pl.col("valid_until")))
-    rank = rank_of(pl.col("origin"))
-    holder = rank.filter(pl.col("superseded_by").is_null()).min().over("group")
-    is_answered_for = rank <= holder.clip(lower_bound=TRUST.index("agent"))
-    is_told = (pl.col("verdict") != "corrects") & is_answered_for
-    told = facts.filter(pl.col("superseded_by").is_null() | is_told).sort(
-        "group", "valid_until", *AGE_ORDER, nulls_last=True
-    )
-    is_new_state = (value != value.shift(-1).over("group")) & pl.col("superseded_by").is_not_null()
-    history = (
-        told.filter(is_new_state)
-        .group_by("group", maintain_order=True)
-        .agg(
-            history=until.reverse().str.join(", "),
-            # "now done; previously open" says it where there are values
-            is_outcome=(pl.col("verdict").last() == "completes") & pl.col("value").last().is_null(),
-        )
-    )
-    now = facts.filter(pl.col("superseded_by").is_null()).select(
-        "group", "cell_id", now=value, has_value=pl.col("value").is_not_null()
-    )
-    return (
-        now.join(history, on="group", how="left")
-        .join(links.select(cell_id="superseded_by", supersedes="cell_id"), on="cell_id", how="inner")
-        .select(
-            "cell_id",
-            "supersedes",
-            summary=pl.when(pl.col("history").is_not_null()).then(
-                pl.when(pl.col("is_outcome") & ~pl.col("has_value"))
-                .then(pl.format("outcome: {}; plan: {}", "now", "history"))
-                .otherwise(pl.format("now {}; previously {}", "now", "history"))
-            ),
-        )
-        .sort("cell_id")
-    )

@@ -1,7 +1,7 @@
 """Succession: which memory follows which, planned by one set of rules for nights and for edits.
 
 A night orders values by their dates, whatever order they came in (`succession`). What a person takes out leaves a chain
-that holds together (`bridges`). Either tells the timelines of what comes after.
+that holds together (`bridges`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ import polars as pl
 
 from slowwave.journal.catalogue import CATALOGUE, EventRows
 from slowwave.lifecycle.fading import revivals
-from slowwave.lifecycle.order import AGE_ORDER, supersessions, timelines
+from slowwave.lifecycle.order import AGE_ORDER, supersessions
 from slowwave.lifecycle.repetitions import (
     between_elements,
     complete,
@@ -86,13 +86,22 @@ def succession(
         **_said_again(merged, members, cell_usage, now=now, made_by=made_by),
         "cell.protected": _protection_passed_on(merged, members),
         "cell.superseded": follows.with_columns(*made_by, superseded_at=pl.lit(now)),
-        "cell.succeeded": timelines(follows, members).with_columns(*made_by),
+        "cell.succeeded": _current_values(follows).with_columns(*made_by),
         "cell.reinstated": back.filter(pl.col("status") == "superseded").select("cell_id"),
         "cell.revived": revivals(
             cell_usage.join(archived, on="cell_id", how="semi"), now=now, reason="said again"
         ),
     }
     return Succession(events, merged, leaving["cell_id"], spared, incomplete)
+
+
+def _current_values(follows: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id`, `supersedes` of the memories that hold now; what they were in a few words is no longer right."""
+    return (
+        _without(follows.rename({"cell_id": "supersedes", "superseded_by": "cell_id"}), follows["cell_id"])
+        .select("cell_id", "supersedes", summary=pl.lit(None, dtype=pl.String))
+        .sort("cell_id")
+    )
 
 
 def _without(rows: pl.DataFrame, cell_ids: pl.Series) -> pl.DataFrame:
@@ -229,21 +238,17 @@ def _says_the_same(row: Mapping[str, Any]) -> bool:
     return row["superseded_by"] is not None and row["valid_until"] is None
 
 
-def succeeded(cells: pl.DataFrame, successors: Collection[str], verdicts: Mapping[str, str]) -> pl.DataFrame:
-    """Rows of `cell.succeeded` for these memories: the memory that each one replaced, and its timeline.
+def succeeded(cells: pl.DataFrame, successors: Collection[str]) -> pl.DataFrame:
+    """Rows of `cell.succeeded` for these memories: the one that each replaced last, null where it replaced none.
 
-    `cells` are whole rows of the chains as they stand then.
+    `cells` are rows of the chains as they stand then.
     """
     retired = cells.filter(pl.col("superseded_by").is_not_null() & pl.col("valid_until").is_not_null())
-    verdict = pl.col("cell_id").replace_strict(dict(verdicts), default="updates", return_dtype=pl.String)
-    links = retired.select("cell_id", "superseded_by", "valid_until", verdict=verdict)
-    told = timelines(links, cells).unique("cell_id", keep="last", maintain_order=True)
     newest = retired.sort("valid_until", "cell_id").unique("superseded_by", keep="last", maintain_order=True)
     rows = (
         cells.filter(pl.col("cell_id").is_in(sorted(successors)))
-        .select("cell_id", "prompt_version", "model")
+        .select("cell_id", "prompt_version", "model", summary=pl.lit(None, dtype=pl.String))
         .join(newest.select(cell_id="superseded_by", supersedes="cell_id"), on="cell_id", how="left")
-        .join(told.select("cell_id", "summary"), on="cell_id", how="left")
     )
     return rows.select(list(CATALOGUE["cell.succeeded"].payload)).sort("cell_id")
 

@@ -14,7 +14,7 @@ decides is in `erase.py` and `redact.py`; nothing here knows why an event change
 import shutil
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from slowwave.progress import progress
 from slowwave.recording.folding import embed
 from slowwave.rewrite.byte_scan import files_with, rows_with
 from slowwave.rewrite.leftovers import clean
-from slowwave.rewrite.transform import Event, Masker, Payload, line_after, quoting, read_line
+from slowwave.rewrite.transform import Event, Payload, line_after, read_line
 from slowwave.store import create_beside, filling, remove_damaged
 from slowwave.whole_file import remove_drafts, write_whole
 
@@ -42,22 +42,18 @@ DATABASE = "prefect/prefect.db"
 ERASE_CUT_OFF = "an erase was cut off here: `slowwave erase --resume` ends it first"
 REDACTION_CUT_OFF = "a redaction was cut off here: `slowwave run redact` ends it first"
 
-Change = Callable[[Event, bool], Payload | None]
-"""The payload of an event afterwards, null where the event goes; the second argument says whether it quotes a text."""
-
 
 class Plan(BaseModel):
     """The changes of a rewrite: the base of every planner's plan.
 
     `names` are the payloads by which the journal says what changes, by kind; `mark` is a text that one of them holds.
-    `texts` are searched for afterwards. `gone` are memories and episodes whose use is not kept. `torn` are files in the
-    journal that are no segments and hold a text: they are removed.
+    `texts` are searched for afterwards. `torn` are files in the journal that are no segments and hold a text: they are
+    removed.
     """
 
     mark: str = ""
     names: Mapping[str, Sequence[dict[str, Any]]] = Field(default_factory=dict)
     texts: Sequence[str] = ()
-    gone: Sequence[str] = ()
     torn: Sequence[str] = ()
 
     @staticmethod
@@ -65,23 +61,13 @@ class Plan(BaseModel):
     def path_in(home: Home) -> Path:
         """The file that holds the plan while it is carried out."""
 
-    @property
     @abstractmethod
-    def masker(self) -> Masker:
-        """Mask the texts wherever they occur."""
-
-    @property
-    def maskers(self) -> tuple[Masker, ...]:
-        """Find the events that quote a text."""
-        return (self.masker,)
-
     def masked(self, line: str) -> str:
         """A line of a log without what goes."""
-        return self.masker.mask(line)[0]
 
     @abstractmethod
-    def changes(self) -> Change:
-        """Change the events of one segment, one after the other, in their order."""
+    def after(self, events: Sequence[Event]) -> Sequence[Payload | None]:
+        """The payloads of the events of one segment afterwards, in their order; null where an event goes."""
 
     def repair(self, work: Workspace) -> None:
         """Set right in the new generation what the rewritten events leave behind."""
@@ -98,16 +84,16 @@ class Rewritten:
     @property
     def notes(self) -> list[str]:
         """Sentences on what it took along, and what is left to do."""
-        told = {
-            "the derivation beside the memory is dropped: `slowwave run rederive` makes it again without this": (
-                self.dropped_derivation
-            ),
-            "the answer cache is empty now: what is asked again costs again": self.counts.get("answers"),
-            f"{DATABASE} is Prefect's own record of runs: stop `slowwave ui` and remove it": any(
-                place.startswith(DATABASE) for place in self.remaining
-            ),
-        }
-        return [note for note, is_so in told.items() if is_so]
+        notes = []
+        if self.dropped_derivation:
+            notes.append(
+                "the derivation beside the memory is dropped: `slowwave run rederive` makes it again without this"
+            )
+        if self.counts.get("answers"):
+            notes.append("the answer cache is empty now: what is asked again costs again")
+        if any(place.startswith(DATABASE) for place in self.remaining):
+            notes.append(f"{DATABASE} is Prefect's own record of runs: stop `slowwave ui` and remove it")
+        return notes
 
 
 def run(work: Workspace, plan: Plan) -> Rewritten:
@@ -163,10 +149,9 @@ def rewrite_journal(journal: Journal, plan: Plan) -> dict[str, int]:
 def lines_after(lines: Sequence[str], plan: Plan) -> list[str | None]:
     """The event lines of a segment after the rewrite; None where an event goes."""
     events = [read_line(line) for line in lines]
-    change = plan.changes()
     return [
-        line_after(line, event.payload, change(event, is_quoting))
-        for line, event, is_quoting in zip(lines, events, quoting(events, *plan.maskers), strict=True)
+        line_after(line, event.payload, payload)
+        for line, event, payload in zip(lines, events, plan.after(events), strict=True)
     ]
 
 

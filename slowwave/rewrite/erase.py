@@ -34,29 +34,20 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
     with _TURN, edit_session(home, now=now, is_alone=True) as work:
         if home.redact_path.exists():
             raise InputError(REDACTION_CUT_OFF)
-        ended = _end_cut_off(work, dry_run=request.dry_run)
-        if not request.resume:
-            return _shown(work, erasure_scope(work, request)) if request.dry_run else _erase(work, request)
-    if ended is None:
-        raise NotFoundError("no erase was cut off here: there is nothing to end")
-    return ended
-
-
-def _end_cut_off(work: Workspace, *, dry_run: bool) -> Erased | None:
-    """End an erase that was cut off; None where none was."""
-    path = work.home.erase_path
-    if not path.exists():
-        return None
-    if dry_run:
-        raise InputError(ERASE_CUT_OFF)
-    return _carry_out(work, ErasePlan.model_validate_json(path.read_bytes()))
-
-
-def _erase(work: Workspace, request: EraseRequest) -> Erased:
-    ingest_hand_edits(work)  # they may say what goes
-    plan = erasure_scope(work, request).plan
-    make_secret(work.home)
-    return _carry_out(work, plan.with_names(work.home.root))
+        if home.erase_path.exists():
+            if request.dry_run:
+                raise InputError(ERASE_CUT_OFF)
+            ended = _carry_out(work, ErasePlan.model_validate_json(home.erase_path.read_bytes()))
+            if request.resume:
+                return ended
+        elif request.resume:
+            raise NotFoundError("no erase was cut off here: there is nothing to end")
+        if request.dry_run:
+            return _shown(work, erasure_scope(work, request))
+        ingest_hand_edits(work)  # they may say what goes
+        plan = erasure_scope(work, request).plan
+        make_secret(work.home)
+        return _carry_out(work, plan.with_names(work.home.root))
 
 
 def _carry_out(work: Workspace, plan: ErasePlan) -> Erased:

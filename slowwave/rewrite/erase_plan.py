@@ -1,6 +1,5 @@
 """The plan of an erase: what goes, by ids and texts, and how each kind of event changes with it."""
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +12,8 @@ from slowwave.home.entities import resolved_names
 from slowwave.home.kept_out import digests
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
-from slowwave.rewrite.engine import Change, Plan
-from slowwave.rewrite.transform import WHOLE_TURN, Event, Masker, Payload, own_family, with_texts
+from slowwave.rewrite.engine import Plan
+from slowwave.rewrite.transform import WHOLE_TURN, Event, Masker, Payload, own_family, quoting, with_texts
 from slowwave.schemas.text_columns import is_reference
 
 ERASED = "[erased]"
@@ -24,9 +23,6 @@ WHY = "a person erased what it was written from"
 
 LINKS = frozenset({"supersedes", "superseded_by"})
 """Ids beside what an event is about: the event stays, and no longer names what goes."""
-
-UNREAD = frozenset({"former_supersedes", "former_summary"})
-"""Fields of resolutions by an older version, which nothing reads: they quote a memory and name another."""
 
 KEPT_KINDS = frozenset({"cell.erased", "turn.erased"})
 
@@ -49,8 +45,8 @@ class ErasePlan(Plan):
     `topic_ids` lost some of their memories. `cut_ids` are memories whose timeline names erased ones, and chunks that
     hold more than erased turns. `waiting_chunk_ids` gave memories that rest on more than erased turns: they are
     extracted again. Episodes in `episode_ids` are written anew; entities in `entity_ids`, of `families`, are resolved
-    anew. Memories in `retired` had been retired by an erased one; nothing follows those in `stranded` any more. `links`
-    are the events (`kind`, `payload`) that mend the chains. `short_count` texts are too short to be searched for.
+    anew. Nothing follows the memories in `stranded` any more. `links` are the events (`kind`, `payload`) that mend the
+    chains. `short_count` texts are too short to be searched for.
     `is_text` says that a text was named: it is masked wherever it occurs.
     """
 
@@ -66,7 +62,6 @@ class ErasePlan(Plan):
     episode_ids: Sequence[str] = ()
     entity_ids: Sequence[str] = ()
     families: Sequence[str] = ()
-    retired: Sequence[str] = ()
     stranded: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
 
@@ -103,11 +98,18 @@ class ErasePlan(Plan):
         """Masks the texts."""
         return Masker(dict.fromkeys(self.texts, ERASED))
 
-    def changes(self) -> Change:
-        """Each event by itself."""
-        return self.after
+    def masked(self, line: str) -> str:
+        """A line with marks in the place of the texts."""
+        return self.masker.mask(line)[0]
 
-    def after(self, event: Event, is_quoting: bool) -> Payload | None:
+    def after(self, events: Sequence[Event]) -> list[Payload | None]:
+        """Each event by itself."""
+        return [
+            self._after(event, is_quoting=is_quoting)
+            for event, is_quoting in zip(events, quoting(events, self.masker), strict=True)
+        ]
+
+    def _after(self, event: Event, *, is_quoting: bool) -> Payload | None:
         """An event's payload after the erase; None where nothing of the event stays."""
         kind, payload = event.kind, event.payload
         if kind in KEPT_KINDS:
@@ -136,18 +138,16 @@ class ErasePlan(Plan):
         is_lone = payload.get("topic_id") in self.lone_topic_ids and kind not in OF_STATE
         is_entity = kind.startswith("entity.") and payload.get("entity_id") in self.entity_ids
         is_chunk = kind.startswith("chunk.") and payload.get("chunk_id") in self.chunk_ids
-        is_retired = payload.get("superseded_by") in self.erased and payload.get("cell_id") in self.retired
-        return is_lone or is_entity or is_chunk or (is_retired and kind in RETIRING)
+        is_retiring = kind in RETIRING and payload.get("superseded_by") in self.erased
+        return is_lone or is_entity or is_chunk or is_retiring
 
     def _unnamed(self, payload: Payload) -> Payload:
         """The payload without the ids of what goes."""
-        after = {name: value for name, value in payload.items() if name not in UNREAD}
+        after = dict(payload)
         for name, value in payload.items():
             if is_reference(name) and isinstance(value, list):
                 after[name] = [item for item in value if item not in self.erased]
-        if after.get("supersedes") in self.erased:
-            after["supersedes"] = None
-        return after
+        return after | {name: None for name in LINKS if after.get(name) in self.erased}
 
     def _cut(self, kind: str, before: Payload, after: Payload) -> None:
         """Take out what a model or a fold wrote with an eye on what goes."""
@@ -166,13 +166,8 @@ class ErasePlan(Plan):
 
     def repair(self, work: Workspace) -> None:
         """Mend chains, resolve names anew, and let topics wait for a new summary."""
-        # worked out before the journal was rewritten: a timeline may quote what is masked by now
-        links = [
-            {"kind": kind, "payload": json.dumps(with_texts(kind, json.loads(payload), self.masked))}
-            for kind, payload in self.links
-        ]
-        if links:
-            work.commit(pl.DataFrame(links), now=work.clock())
+        if self.links:
+            work.commit(pl.DataFrame(self.links, schema=["kind", "payload"], orient="row"), now=work.clock())
         topics = work.store.by_key("topics", self.topic_ids, ["topic_id"])
         work.commit_plan(
             resolved_names(work.store, self.families)

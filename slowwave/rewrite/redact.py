@@ -2,7 +2,7 @@
 
 What the rules find by its surroundings is also masked where a derived text quotes it without them. A secret that is a
 plain word or very short is masked in what was made from its own text alone: masked everywhere, it would take innocent
-text. The home is looked through a segment and a line at a time, so that memory is bounded by the longest of them.
+text. The home is read a segment and a line at a time, so that memory is bounded by the longest of them.
 """
 
 import re
@@ -25,17 +25,9 @@ from slowwave.journal.segments import Journal
 from slowwave.progress import progress
 from slowwave.rewrite.engine import ERASE_CUT_OFF, REDACTION_CUT_OFF, run
 from slowwave.rewrite.leftovers import logs_of
-from slowwave.rewrite.redact_plan import (
-    REDACTED,
-    Redaction,
-    RedactPlan,
-    as_reply,
-    learn,
-    named_value,
-    outside_ids,
-)
+from slowwave.rewrite.redact_plan import REDACTED, RedactPlan, as_reply, named_value, outside_ids
 from slowwave.rewrite.scope import PROOF_SHORTEST
-from slowwave.rewrite.transform import Event, quoting, read_line, texts_of
+from slowwave.rewrite.transform import Event, read_line, texts_of
 from slowwave.schemas.report import StageReport, several
 
 UNITS = {"journal": "event", "logs": "text", "torn files": "text"}
@@ -52,11 +44,10 @@ SECRET_SHORTEST = 7
 
 @dataclass
 class Evidence:
-    """Secrets with their kinds, ids from outside that hold a secret, and where they are."""
+    """Secrets with their kinds, ids from outside that hold one (and what they become), and where secrets are."""
 
     secrets: dict[str, str] = field(default_factory=dict)
     outside: dict[str, str] = field(default_factory=dict)
-    """Ids from outside that hold a secret, with what they become."""
     places: Counter[str] = field(default_factory=Counter)
     torn: list[str] = field(default_factory=list)
     event_count: int = 0
@@ -114,9 +105,8 @@ def _look_at(events: list[Event], evidence: Evidence) -> None:
     evidence.event_count += len(events)
     said = ("", "")
     for _, kind, payload in events:
-        for texts in texts_of(kind, payload).values():
-            for text in texts:
-                evidence.secrets |= secrets_in(text)
+        for text in (text for texts in texts_of(kind, payload).values() for text in texts):
+            evidence.secrets |= secrets_in(text)
         if fact := named_value(payload):
             evidence.secrets |= taken(str(payload["value"]), fact[0])
         if kind == "turn.recorded":
@@ -136,37 +126,30 @@ def plan_redaction(work: Workspace, evidence: Evidence) -> RedactPlan:
         mark=str(ULID()),
         rules_id=rules_id(),
         texts=list(known),
-        gone=list(evidence.outside),
+        outside=set(evidence.outside),
         torn=evidence.torn,
         secrets=known,
         weak={secret: kind for secret, kind in evidence.secrets.items() if secret not in known},
         renamed=dict(evidence.outside),
         places=+evidence.places,
     )
-    names = _changes_of(work.home.journal, plan, evidence) if evidence.secrets else []
-    return plan.model_copy(update={"names": {REDACTED: names}})
+    if evidence.secrets:
+        plan.names = {REDACTED: _traced(work.home.journal, plan)}
+    return plan
 
 
-def _changes_of(journal: Journal, plan: RedactPlan, evidence: Evidence) -> list[dict[str, object]]:
-    """Fill the plan with what each event of the journal loses; returns the rows of `text.redacted`."""
-    sources, rows, changed_count = Counter[str](), list[dict[str, object]](), 0
+def _traced(journal: Journal, plan: RedactPlan) -> list[dict[str, object]]:
+    """Rows of `text.redacted` for what each event of the journal loses, which the plan learns on the way."""
+    rows, changed_count, sources = list[dict[str, object]](), 0, Counter[str]()
     for segment_id in journal.segment_ids():
-        events = [read_line(line) for line in journal.lines(segment_id) or ()]
-        redaction = Redaction(plan)
-        for event, is_quoting in zip(events, quoting(events, *plan.maskers), strict=True):
-            safe = redaction.after(event, is_quoting)
-            values = (value for value in event.payload.values() if isinstance(value, str))
-            found = redaction.found + Counter(name=sum(value in evidence.outside for value in values))
-            learn(plan, event, safe, has_lost=bool(found))
+        for event, safe, found in plan.learned([read_line(line) for line in journal.lines(segment_id) or ()]):
             changed_count += bool(found)
             sources[str(safe.get("source_name") or "derived texts")] += found.total()
+            traced = {"event_id": event.event_id, "redaction_id": plan.mark, "rules_id": plan.rules_id}
             rows += [
-                {
-                    "event_id": event.event_id, "secret_kind": kind, "secret_count": count, "redaction_id": plan.mark,
-                    "rules_id": plan.rules_id,
-                }
+                {**traced, "secret_kind": kind, "secret_count": count}
                 for kind, count in sorted(found.items())
-            ]  # fmt: skip
+            ]
     plan.sources = dict(+sources)
     plan.places |= {"journal": changed_count} if changed_count else {}
     return rows
@@ -174,12 +157,19 @@ def _changes_of(journal: Journal, plan: RedactPlan, evidence: Evidence) -> list[
 
 def redact_home(work: Workspace, plan: RedactPlan, *, dry_run: bool) -> StageReport:
     """Carry the plan out, unless this is a dry run or nothing was found, and say what was found; never a secret."""
-    report = StageReport(stage="redact", dry_run=dry_run)
-    if not plan.places:
-        report.is_skipped = True
-        report.notes.append("the rules of today find no secret in this home")
+    report = StageReport(stage="redact", dry_run=dry_run, is_skipped=not plan.places)
+    if plan.places:
+        report.counts = _kinds(plan)
+        report.examples = [f"{name}: {count}" for name, count in sorted(plan.sources.items())][:SOURCES_SHOWN]
+        found = (f"{place}: {several(plan.places[place], UNITS[place])}" for place in sorted(plan.places))
+        report.notes.append(f"found in {'; '.join(found)}")
     else:
-        _tell(report, plan)
+        report.notes.append("the rules of today find no secret in this home")
+    if plan.weak:
+        report.notes.append(
+            f"{several(len(plan.weak), 'plain or short word')} among them: taken out where the surroundings show it "
+            "and of what was made from there, and not searched for elsewhere"
+        )
     if dry_run:
         return report
     if plan.places:
@@ -197,27 +187,11 @@ def redact_home(work: Workspace, plan: RedactPlan, *, dry_run: bool) -> StageRep
     return report
 
 
-def _tell(report: StageReport, plan: RedactPlan) -> None:
-    """Say what was found: by kind, by place, by source."""
-    kinds = Counter[str]()
-    for row in plan.names[REDACTED]:
-        kinds[f"secrets of kind {row['secret_kind']}"] += row["secret_count"]
-    report.counts = dict(sorted(kinds.items()))
-    found = [
-        f"{place}: {several(plan.places[place], unit)}"
-        for place, unit in UNITS.items()
-        if place in plan.places
-    ]
-    report.notes.append(f"found in {'; '.join(found)}")
-    if plan.weak:
-        report.notes.append(
-            f"{several(len(plan.weak), 'plain or short word')} among them: taken out where the surroundings show it "
-            "and of what was made from there, and not searched for elsewhere"
-        )
-    sources = sorted(plan.sources.items())
-    report.examples = [f"{name}: {count}" for name, count in sources[:SOURCES_SHOWN]]
-    if len(sources) > SOURCES_SHOWN:
-        report.notes.append(f"{len(sources) - SOURCES_SHOWN} more sources")
+def _kinds(plan: RedactPlan) -> dict[str, int]:
+    counts = Counter[str]()
+    for row in plan.names.get(REDACTED, ()):
+        counts[f"secrets of kind {row['secret_kind']}"] += row["secret_count"]
+    return dict(sorted(counts.items()))
 
 
 def is_known_anywhere(secret: str) -> bool:

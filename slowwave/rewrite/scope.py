@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from slowwave.edits.consequences import chains_of
+from slowwave.edits.consequences import contraction
 from slowwave.edits.session import refuse_foreign
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.ids import whole_ids
@@ -92,7 +92,6 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
     plan = ErasePlan(
         turns=turns.select("turn_id", "source_id", "content_hash", *OWNER).to_dicts(),
         cells=cells.select("cell_id", "content_hash", *OWNER).to_dicts(),
-        gone=sorted({*gone, *episode_ids}),
         texts=searched,
         short_count=len(texts) - len(searched),
         torn=_torn(work.home.journal, searched),
@@ -109,19 +108,17 @@ def _touched(store: Store, turns: pl.DataFrame, derived: pl.DataFrame, gone: lis
     """Fields of the plan on what loses a part: chunks, topics and chains of values."""
     chunk_ids, touched_chunks = _chunks(store, turns)
     lone, touched_topics = _topics(store, gone)
-    chains = chains_of(store, gone)
-    bridges, links = chains.without(gone, why=WHY)
+    bridges, links = contraction(store, gone, why=WHY)
     del links["pair.judged"]  # the chain is as if what goes had never been said: nobody judged
     has_more = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
     waiting = derived.filter(has_more & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
-    back = chains.cells.filter(pl.col("cell_id").is_in(bridges.stranded))["topic_id"].drop_nulls()
+    back = store.by_key("cells", bridges.stranded, ["cell_id", "topic_id"])["topic_id"].drop_nulls()
     return {
         "chunk_ids": chunk_ids,
         "lone_topic_ids": lone,
         "topic_ids": sorted({*touched_topics, *back}),
         "cut_ids": sorted({*bridges.successors, *touched_chunks}),
         "waiting_chunk_ids": waiting.to_list(),
-        "retired": [*bridges.stranded, *(row["cell_id"] for row in (*bridges.superseded, *bridges.merged))],
         "stranded": bridges.stranded,
         "links": encode_plan(links).rows(),
     }

@@ -157,10 +157,11 @@ class Masker:
         return pattern.sub(marked, text), found
 
 
-def quoting(events: Sequence[Event], *maskers: Masker) -> list[bool]:
+def quoting(events: Sequence[Event], masker: Masker) -> list[bool]:
     """Return for each event whether one of its texts quotes what is masked."""
-    told = [
-        "\x00".join(text for texts in texts_of(event.kind, event.payload).values() for text in texts)
-        for event in events
-    ]
-    return [any(covered) for covered in zip(*(masker.covers(told) for masker in maskers), strict=True)]
+    return masker.covers(
+        [
+            "\x00".join(text for texts in texts_of(event.kind, event.payload).values() for text in texts)
+            for event in events
+        ]
+    )

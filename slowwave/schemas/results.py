@@ -133,7 +133,7 @@ class Cell(Frozen):
     cell_type: CellType
     content: str
     summary: str | None = Field(
-        description='The timeline, where there is one: "now X; previously Y (until ...)"; of an episode its summary.'
+        description='Its core in a few words; explained, the timeline: "now X; previously Y (until ...)".'
     )
     compressed: str | None = Field(description="One line, for a tight budget of tokens.")
     steps: list[str] = Field(description="Of a workflow: its steps in order.")

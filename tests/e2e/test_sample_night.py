@@ -19,6 +19,7 @@ from flows.rebuild import rebuild
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.measure import read_questions
+from slowwave.memory import Memory
 from slowwave.recall.assemble import assemble
 from slowwave.recall.reader import open_reader
 from slowwave.recall.search import ask
@@ -114,19 +115,16 @@ def test_the_reversed_decision_is_superseded_and_its_history_kept(night: SampleN
     assert old["source_name"][0] == Path(decision["old_session_file"]).name
     assert "Redis" in old["content"][0]
     assert f"{old['valid_until'][0]:%Y-%m-%d}" == decision["new_date"]
-    assert new["summary"][0].startswith("now JWT")
-    assert "previously server-side sessions in Redis" in new["summary"][0]
+    timeline = Memory(night.home).explain(new["cell_id"][0]).summary or ""
+    assert timeline.startswith("now JWT")
+    assert "previously server-side sessions in Redis" in timeline
 
 
 def test_the_value_that_changed_twice_shows_its_latest_and_its_timeline(night: SampleNight):
     first, second, latest = EXPECTED["changed_value"]["values"]
-    [summary] = [
-        text
-        for text in night.cells.filter((pl.col("status") == "active") & (pl.col("cell_type") != "episode"))[
-            "summary"
-        ].drop_nulls()
-        if "requests per minute per API key" in text
-    ]
+    holding = night.cells.filter((pl.col("status") == "active") & pl.col("supersedes").is_not_null())
+    timelines = [Memory(night.home).explain(name).summary or "" for name in holding["cell_id"]]
+    [summary] = [text for text in timelines if "requests per minute per API key" in text]
     assert summary.startswith(f"now {latest['value']} requests per minute")
     assert f"previously {second['value']} requests per minute per API key (until {latest['date']})" in summary
     assert f"{first['value']} requests per minute per API key (until {second['date']})" in summary

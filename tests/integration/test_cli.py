@@ -410,8 +410,8 @@ def test_release_of_what_is_not_in_quarantine_changes_nothing_and_says_why(home)
     unknown, pending = (
         call("quarantine", "release", "a" * 24, other, "--home", home) for other in ("x", "b" * 24)
     )
-    assert (unknown.exit_code, pending.exit_code) == (66, 65)
-    assert "is pending, not quarantined" in only_line(pending.stderr)
+    assert (unknown.exit_code, pending.exit_code) == (66, 66)
+    assert "there is no quarantined id" in only_line(pending.stderr)
     assert json.loads(call("quarantine", "list", "--home", home, "--json").stdout)["total"] == 1
     assert call("quarantine", "release", "--home", home).exit_code == 2
     assert call("quarantine", "release", "a", "--all", "--home", home).exit_code == 2

@@ -387,7 +387,7 @@ def test_explain_tells_a_memory_s_whole_life_also_after_it_was_forgotten(memory)
         "cell.extracted", "cell.succeeded", "cell.protected", "cell.deleted",
     ] or {step.kind for step in gone.life.events} >= {"cell.extracted", "cell.protected", "cell.deleted"}  # fmt: skip
     memory.erase(two.cell_id)
-    with pytest.raises(NotFoundError, match="was erased"):
+    with pytest.raises(NotFoundError, match="there is no memory"):
         memory.explain(two.cell_id)
 
 

@@ -100,14 +100,10 @@ def test_a_part_is_forgotten_and_the_rest_can_be_corrected_again(memory):
     assert "1220 degrees" in told(memory, "how hot is the big kiln fired?")
 
 
-def test_lines_that_an_editor_left_as_they_were_stay_and_only_the_new_one_is_a_correction(memory):
+def test_the_lines_of_everybody_who_spoke_are_no_correction(memory):
     text = memory.cell("aaaaaa1").content
-    with pytest.raises(InputError, match="only leaves something out"):
-        memory.correct("aaaaaa1", text.replace("\nassistant: Fine.", ""))
-    done = memory.correct("aaaaaa1", text.replace("Thursdays", "Mondays"), now=NOW + timedelta(hours=1))
-    assert done.content == "The delivery van leaves the yard on Mondays before breakfast."
-    assert "Thursdays" not in told(memory, "when does the delivery van leave?")
-    assert "1220 degrees" in told(memory, "how hot is the big kiln fired?")
+    with pytest.raises(InputError, match="write only what is right"):
+        memory.correct("aaaaaa1", text.replace("Thursdays", "Mondays"))
 
 
 def test_where_no_word_says_what_is_meant_all_that_goes_is_told_and_shown_first(memory, folder, monkeypatch):

@@ -1,8 +1,7 @@
 """The walker of chains against a naive walk, over graphs with branches and circles: every walk ends."""
 
 import polars as pl
-import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slowwave.lifecycle.walker import connected, ends, following, walk
@@ -46,6 +45,7 @@ def test_what_follows_is_told_in_order_and_once(next_of, start):
 
 @settings(max_examples=at_most(200))
 @given(LINKS)
+@example({"b": "c", "c": "b", "a": "c", "z": "a"})
 def test_every_chain_has_one_end_and_a_circle_ends_in_its_smallest_id(next_of):
     wanted = {}
     for start in next_of:
@@ -55,11 +55,6 @@ def test_every_chain_has_one_end_and_a_circle_ends_in_its_smallest_id(next_of):
         again = next_of.get(walked[-1])
         wanted[start] = walked[-1] if again is None else min(walked[walked.index(again) :])
     assert ends(next_of) == {key: end for key, end in wanted.items() if key != end}
-
-
-@pytest.mark.parametrize("circle", [{"b": "c", "c": "b"}, {"b": "c", "c": "d", "d": "b"}])
-def test_a_chain_that_leads_into_a_circle_ends_where_the_circle_does(circle):
-    assert ends(circle | {"a": "c", "z": "a"}) == {key: "b" for key in (*circle, "a", "z") if key != "b"}
 
 
 @settings(max_examples=at_most(100))

@@ -181,20 +181,6 @@ RECORDS = st.lists(st.tuples(st.sampled_from("abcx"), KINDS, st.integers(-3, 3))
 
 
 @settings(max_examples=at_most(50))
-@given(RECORDS, st.randoms())
-def test_from_the_same_cell_usage_the_same_usage_gives_the_same_whatever_its_order(records, random):
-    usage, known = used(*records), cell_usage("a", "b", "c", retrieval_count=2)
-    folded = fold_usage(usage, known)
-    shuffled = usage[random.sample(range(usage.height), usage.height)]
-    assert fold_usage(shuffled, known.reverse()).equals(folded)
-    assert set(folded["cell_id"]) == {cell for cell, *_ in records} - {"x"}
-    counts = ["retrieval_count", "citation_count", "ignore_count"]
-    before = known.join(folded, on="cell_id", how="semi").select(counts).sum().sum_horizontal().item()
-    counted = sum(cell != "x" for cell, *_ in records)
-    assert folded.select(counts).sum().sum_horizontal().item() - before == counted
-
-
-@settings(max_examples=at_most(50))
 @given(RECORDS, st.data())
 def test_usage_that_comes_in_batches_of_any_order_gives_the_same_cell_usage(records, data):
     usage, known = used(*records), cell_usage("a", "b", "c")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from slowwave.lifecycle.order import supersessions, timelines
+from slowwave.lifecycle.order import supersessions
 from slowwave.lifecycle.repetitions import complete, confirmations, stand_ins
 from slowwave.schemas.moments import day_of, unknown_until
 from tasks.reconcile.guard import guarded
@@ -506,19 +506,6 @@ def test_an_outcome_follows_its_plan_though_the_plan_was_for_a_later_day():
     done = value("done", "sailed to Gotland", day(12))
     links = supersessions(pairs_of(("done", "plan", "completes")), cells(plan, done))
     assert links.select("cell_id", "superseded_by", "verdict").rows() == [("plan", "done", "completes")]
-    told = timelines(links, cells(plan, done))
-    assert told["summary"].to_list() == [
-        "now sailed to Gotland; previously sail to Gotland (until 2026-06-20)"
-    ]
-
-
-def test_an_outcome_with_a_value_is_told_by_it_and_one_without_by_its_text():
-    plan, done = value("plan", "open", day(1)), value("done", "done", day(12))
-    known = cells(plan, done)
-    links = supersessions(pairs_of(("done", "plan", "completes")), known)
-    assert timelines(links, known)["summary"].to_list() == ["now done; previously open (until 2026-06-12)"]
-    told = timelines(links, known.with_columns(value=pl.lit(None, dtype=pl.String)))
-    assert told["summary"].to_list() == ["outcome: limit done; plan: limit open (until 2026-06-12)"]
 
 
 @pytest.mark.parametrize(
@@ -553,20 +540,16 @@ def value(key: str, amount: str, valid_from: datetime, said: datetime | None = N
 ALWAYS = day(1, month=1)
 
 
-def test_every_value_is_superseded_by_the_next_and_the_timeline_tells_them():
+def test_every_value_is_superseded_by_the_next():
     three = cells(value("a", "100", day(1)), value("b", "250", day(8)), value("c", "180", day(19)))
     links = supersessions(pairs_of(("c", "b", "updates"), ("b", "a", "updates")), three)
     assert links.rows() == [("a", "b", day(8), "updates"), ("b", "c", day(19), "updates")]
-    assert timelines(links, three).rows() == [
-        ("c", "b", "now 180; previously 250 (until 2026-06-19), 100 (until 2026-06-08)")
-    ]
 
 
-def test_a_corrected_value_never_held_and_is_not_told():
+def test_a_corrected_value_never_held():
     two = cells(value("a", "100", day(1)), value("b", "250", day(8)))
     links = supersessions(pairs_of(("b", "a", "corrects")), two)
     assert links.rows() == [("a", "b", day(1), "corrects")]
-    assert timelines(links, two).rows() == [("b", "a", None)]
 
 
 def test_a_correction_of_a_correction_that_says_always_stands_last():
@@ -575,11 +558,9 @@ def test_a_correction_of_a_correction_that_says_always_stands_last():
     )
     links = supersessions(pairs_of(("b", "a", "corrects"), ("c", "b", "corrects")), three)
     assert links.rows() == [("a", "b", day(8), "corrects"), ("b", "c", ALWAYS, "corrects")]
-    assert timelines(links, three).rows() == [("c", "b", None)]
 
 
-def test_a_timeline_is_told_in_the_order_in_which_values_held():
-    """The correction of March holds from March on, though it says always."""
+def test_a_correction_that_says_always_holds_from_what_it_corrects():
     four = cells(
         value("o", "50", day(1)),
         value("w", "100", day(8)),
@@ -589,9 +570,6 @@ def test_a_timeline_is_told_in_the_order_in_which_values_held():
     pairs = pairs_of(("w", "o", "updates"), ("r", "w", "corrects"), ("u", "r", "updates"))
     links = supersessions(pairs, four)
     assert links.select("cell_id", "superseded_by").rows() == [("o", "w"), ("w", "r"), ("r", "u")]
-    assert timelines(links, four)["summary"].to_list() == [
-        "now 180; previously 110 (until 2026-06-19), 50 (until 2026-06-08)"
-    ]
 
 
 # duplicates, contradictions, confirmations
