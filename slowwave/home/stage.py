@@ -4,8 +4,6 @@ import logging
 from collections.abc import Iterable
 from datetime import timedelta
 
-import polars as pl
-
 from slowwave.errors import TransientError
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.workspace import Workspace
@@ -85,7 +83,7 @@ class Stage:
         self.reject("text that the embedder refused", done.pop("failed", 0))
 
 
-def optimize(workspace: Workspace) -> pl.DataFrame:
-    """Compacts and indexes all tables under the writer lock; a row a table."""
+def optimize(workspace: Workspace) -> int:
+    """Compacts and indexes all tables under the writer lock; returns the number of rows."""
     with workspace.writing():
         return workspace.store.optimize(keep_versions=KEEP_VERSIONS)

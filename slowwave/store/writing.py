@@ -107,8 +107,8 @@ class Store(StoreReader):
         """Remove a generation that did not become current."""
         shutil.rmtree(self.root / self.name, ignore_errors=True)
 
-    def apply(self, changes: dict[str, TableChange], *, embed: Embed | None = None) -> dict[str, int]:
-        """Write collapsed changes; return the rows written or removed by table. Applying twice changes nothing.
+    def apply(self, changes: dict[str, TableChange], *, embed: Embed | None = None) -> None:
+        """Write collapsed changes. Applying twice changes nothing.
 
         With `embed` few new texts are written with their vectors, and not a second time for these.
 
@@ -117,15 +117,13 @@ class Store(StoreReader):
             TransientError: the disk is full or the folder cannot be written.
             DamageError: a table cannot be read or written as it is.
         """
-        done: dict[str, int] = {}
         with writing(self.root):
-            for table, change in changes.items():
-                done[table] = self._apply_table(change, embed)
+            for change in changes.values():
+                self._apply_table(change, embed)
             self._upsert("passages", changed_passages(self.stored, changes))
             self.ensure_text_indices([*changes, "passages"])
         if self._index is not None:
             self._index.look()
-        return done
 
     def mark_applied(self, segment_ids: Sequence[str]) -> None:
         """Note that segments are in the tables; call it after `apply`."""
@@ -154,14 +152,12 @@ class Store(StoreReader):
                 for column in TEXT_INDEX[table]:
                     self.stored.table(table).create_index(column, config=config)
 
-    def optimize(
-        self, *, keep_versions: timedelta, vector_index_rows: int = VECTOR_INDEX_ROWS
-    ) -> pl.DataFrame:
+    def optimize(self, *, keep_versions: timedelta, vector_index_rows: int = VECTOR_INDEX_ROWS) -> int:
         """Compact, fold new rows into the indices, drop old versions, and make vector indices where they pay.
 
-        Returns `table` and `rows`.
+        Returns the number of rows.
         """
-        report = []
+        total = 0
         for table in (*TABLES, APPLIED):
             handle = self.stored.table(table)
             rows, before = handle.count_rows(), int(handle.version)
@@ -176,8 +172,8 @@ class Store(StoreReader):
                 handle.optimize(cleanup_older_than=keep_versions)
             if table in TABLES:
                 self.stored.wrote(table, before)
-            report.append({"table": table, "rows": rows})
-        return pl.DataFrame(report, schema={"table": pl.String, "rows": pl.Int64})
+            total += rows
+        return total
 
     def index_if_stale(self, table: str) -> None:
         """Take new rows into the indices once there are enough of them.
@@ -205,14 +201,10 @@ class Store(StoreReader):
 
     # -- inside
 
-    def _apply_table(self, change: TableChange, embed: Embed | None) -> int:
+    def _apply_table(self, change: TableChange, embed: Embed | None) -> None:
         table, key = change.table, KEYS[change.table]
-        gone = (
-            self.stored.by_key(table, change.removed, self._all_columns(table))
-            if len(change.removed)
-            else None
-        )
-        if gone is not None:
+        if len(change.removed):
+            gone = self.stored.by_key(table, change.removed, self._all_columns(table))
             if table == "cells":  # first: cut off in between, nothing would tell that members had left
                 self._forget_centroids(gone["topic_id"])
                 none = gone.clear()
@@ -224,7 +216,7 @@ class Store(StoreReader):
                 )
             self.stored.wrote(table, before, removed=gone[key])
         if change.rows.is_empty():
-            return len(change.removed)
+            return
         known = self.stored.by_key(table, change.rows[key], self._all_columns(table))
         rows = overlay(change, known.select(frame_schema(table).names()))
         self._check(table, rows)
@@ -235,7 +227,6 @@ class Store(StoreReader):
             self._forget_centroids(left_and_joined(known, rows))
             rows = with_chains(self.stored, rows, known, known.clear(), rows.columns)
         self._upsert(table, rows, are_new=known.is_empty() and rows.height == change.rows.height)
-        return change.rows.height + len(change.removed)
 
     def _with_known_vectors(self, table: str, rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         """Rows with the known vectors of unchanged texts; the others wait for a new one."""

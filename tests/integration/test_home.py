@@ -50,7 +50,7 @@ def test_a_workspace_opened_again_is_the_same_one_and_ends_with_the_first(folder
     with open_workspace(folder) as one:
         with open_workspace(str(folder)) as two:
             assert two is one
-        assert one.commit(cell("a", "kiln"), now=NOW) == 1
+        one.commit(cell("a", "kiln"), now=NOW)
     with open_workspace(folder) as three:
         assert three is not one
         assert three.store.count("cells") == 1
@@ -103,7 +103,7 @@ def test_a_torn_segment_is_noted_skipped_and_applied_once_it_is_whole_again(fold
 
 def test_an_empty_plan_commits_nothing(folder: Path):
     with open_workspace(folder) as workspace:
-        assert workspace.commit(events("cell.judged"), now=NOW) == 0
+        workspace.commit(events("cell.judged"), now=NOW)
         assert workspace.home.journal.segment_ids() == []
 
 
@@ -235,9 +235,19 @@ def test_a_name_that_is_no_setting_is_refused(tmp_path: Path, name: str, monkeyp
         load_settings(tmp_path)
 
 
-def test_a_name_in_the_file_that_is_no_setting_is_refused_with_its_place(tmp_path: Path):
-    (tmp_path / "slowwave.toml").write_text('[search]\nfusion = "ranks"\n', encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"search\.fusion.*slowwave\.toml"):
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[search]\nfusion = "ranks"\n', r"search\.fusion.*"),
+        ("[lmm]\nprovider = 'openai'", "'lmm'.*"),
+        ("[search]\nmemory_rows = 'many'", r"search\.memory_rows.*"),
+        ("decay = 3", "decay.*"),
+        *((text, "") for text in ("llm = = 1", "\x00\x01", "a = " + "[" * 10_000)),
+    ],
+)
+def test_a_file_that_is_no_settings_is_refused_with_its_place(tmp_path: Path, text: str, told: str):
+    (tmp_path / "slowwave.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"{told}slowwave\.toml"):
         load_settings(tmp_path)
 
 

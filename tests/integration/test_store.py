@@ -49,14 +49,14 @@ def store(tmp_path: Path) -> Store:
     return create_store(tmp_path / "store", embedder_id=EMBEDDER, dims=DIMS)
 
 
-def write(store: Store, table: str, *frames: pl.DataFrame, removed: str = "") -> dict[str, int]:
+def write(store: Store, table: str, *frames: pl.DataFrame, removed: str = "") -> None:
     changes = [
         Change(table, frame.with_columns(order=pl.int_range(pl.len()) + 100 * number), "whole")
         for number, frame in enumerate(frames, 1)
     ]
     gone = pl.DataFrame({KEYS[table]: removed.split()}, schema={KEYS[table]: pl.String})
     changes.append(Change(table, gone.with_columns(order=pl.lit(0, dtype=pl.Int64)), "removal"))
-    return store.apply(collapse(changes))
+    store.apply(collapse(changes))
 
 
 def cells(**contents: str) -> pl.DataFrame:
@@ -99,7 +99,7 @@ def test_every_table_gives_back_the_rows_that_it_was_given(store: Store):
 def test_applying_twice_changes_nothing(store: Store):
     write(store, "cells", cells(a="one", b="two"))
     before = store.rows("cells").sort("cell_id")
-    assert write(store, "cells", cells(a="one", b="two"))["cells"] == 2
+    write(store, "cells", cells(a="one", b="two"))
     assert store.rows("cells").sort("cell_id").equals(before)
 
 
@@ -107,11 +107,6 @@ def test_rows_that_are_removed_are_gone_and_may_come_back(store: Store):
     write(store, "cells", cells(a="one", b="two", c="three"))
     write(store, "cells", cells(b="new"), removed="a b nobody")
     assert dict(store.rows("cells", ["cell_id", "content"]).rows()) == {"b": "new", "c": "three"}
-
-
-def test_a_change_of_no_rows_is_no_change(store: Store):
-    assert store.apply({}) == {}
-    assert write(store, "cells") == {}
 
 
 def test_many_keys_are_read_in_parts(store: Store):
@@ -328,8 +323,7 @@ def test_a_vector_index_gives_the_same_answer_as_no_index(store: Store):
     vectors(store, "cells", **{key: one.tolist() for key, one in zip(keys, numbers, strict=True)})
     asked = [SearchQuery("cells", "", one, 1, None) for one in numbers[:20]]
     before = store.find(asked)
-    report = store.optimize(vector_index_rows=256, keep_versions=timedelta(hours=1))
-    assert dict(report.select("table", "rows").rows())["cells"] == 600
+    assert store.optimize(vector_index_rows=256, keep_versions=timedelta(hours=1)) == 600
     assert [[one["cell_id"] for one in found] for found in store.find(asked)] == [[key] for key in keys[:20]]
     assert [[one["cell_id"] for one in found] for found in before] == near(store, *numbers[:20].tolist(), k=1)
     write(store, "cells", cells(z="late"))
