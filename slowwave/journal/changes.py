@@ -5,7 +5,6 @@ Changes carry absolute values, never increments: applied twice is applied once.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
 
 import polars as pl
@@ -61,8 +60,10 @@ def _collapse_table(table: str, changes: list[Change]) -> TableChange:
     removed = (
         pl.concat([pl.DataFrame(schema=places), *removals]).group_by(key).agg(gone_at=pl.col("order").max())
     )
+    marks = {"rank": pl.Int64, "is_complete": pl.Boolean, **dict.fromkeys(_has(columns), pl.Boolean)}
+    nothing = pl.DataFrame(schema={**places, **columns, **marks})
     marked = [_marked(change, key, columns) for change in changes if change.mode != "removal"]
-    said = pl.concat([_nothing(table), *marked], how="diagonal")
+    said = pl.concat([nothing, *marked], how="diagonal")
     if removed.height:
         said = said.join(removed, on=key, how="left", maintain_order="left").filter(
             pl.col("gone_at").is_null() | (pl.col("order") > pl.col("gone_at"))
@@ -77,14 +78,6 @@ def _collapse_table(table: str, changes: list[Change]) -> TableChange:
     return TableChange(table, rows, births.select(key, *columns), removed[key].sort())
 
 
-@cache
-def _nothing(table: str) -> pl.DataFrame:
-    """No rows, with the columns of `_marked` for a whole row; made once, since a frame of 100 columns takes a while."""
-    columns = {name: dtype for name, dtype in frame_schema(table).items() if name != KEYS[table]}
-    marks = {"rank": pl.Int64, "is_complete": pl.Boolean, **dict.fromkeys(_has(columns), pl.Boolean)}
-    return pl.DataFrame(schema={KEYS[table]: pl.String, "order": pl.Int64, **columns, **marks})
-
-
 def _marked(change: Change, key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
     """The rows of a change in the types of the table, with their rank: the highest wins, column by column.
 
@@ -92,15 +85,13 @@ def _marked(change: Change, key: str, columns: dict[str, pl.DataType]) -> pl.Dat
     """
     given = [name for name in columns if name in change.rows.columns]
     is_birth = change.mode == "birth"
-    wins = pl.lit(not is_birth)
-    return (
-        change.rows.select(key, "order", *given)
-        .cast({name: columns[name] for name in given})
-        .with_columns(
-            *(wins.alias(name) for name in _has(given)),
-            rank=-pl.col("order") - 1 if is_birth else pl.col("order"),
-            is_complete=pl.lit(change.mode in ("birth", "whole")),
-        )
+    return change.rows.select(
+        key,
+        "order",
+        *(pl.col(name).cast(columns[name]) for name in given),
+        *(pl.lit(not is_birth).alias(name) for name in _has(given)),
+        rank=-pl.col("order") - 1 if is_birth else pl.col("order"),
+        is_complete=pl.lit(change.mode in ("birth", "whole")),
     )
 
 
@@ -111,7 +102,7 @@ def _overlaid(said: pl.DataFrame, key: str, columns: dict[str, pl.DataType]) -> 
     """
     has = _has(columns)
     if said[key].is_unique().all():
-        return said.select(key, *columns, pl.col(has).fill_null(value=False)).sort(key)
+        return said.select(key, *columns, *(pl.col(name).fill_null(value=False) for name in has)).sort(key)
     return (
         said.sort("rank", maintain_order=True)
         .group_by(key)
@@ -135,7 +126,7 @@ def overlay(change: TableChange, known: pl.DataFrame) -> pl.DataFrame:
     """
     key = KEYS[change.table]
     names = [name for name in frame_schema(change.table).names() if name != key]
-    if known.is_empty():
+    if known.is_empty():  # most rows of an edit are new: fifty expressions would be laid over nothing
         return change.births.sort(key)
     laid = change.rows.join(known, on=key, how="inner", suffix="_known", maintain_order="left").select(
         key, *(pl.when(f"has_{name}").then(name).otherwise(f"{name}_known").alias(name) for name in names)
