@@ -5,16 +5,14 @@ A space is an embedder without the common directions that a night fitted on the 
 the same vectors.
 """
 
-from typing import Any
-
 import polars as pl
 
 from slowwave.errors import ConfigError, TransientError
 from slowwave.home.paths import Home
 from slowwave.models.embed.choice import open_embedder
-from slowwave.models.embed.profiles import centred_profile
+from slowwave.models.embed.profiles import Profile, centred_profile
 from slowwave.models.embed.protocol import Embedder
-from slowwave.models.embed.relevance import Relevance
+from slowwave.models.embed.relevance import Relevance, guessed_relevance
 from slowwave.models.embed.space import CentredEmbedder, base_id_of, decode_directions
 from slowwave.store import Store, col, lit
 
@@ -66,11 +64,10 @@ def base_embedder(home: Home, embedder_id: str) -> tuple[Embedder | None, str]:
     )
 
 
-def newest_fit(store: Store, base: Embedder) -> dict[str, Any] | None:
+def newest_fit(store: Store, base: Embedder) -> dict[str, object] | None:
     """The row of `spaces` with the last fit of this embedder's vectors; None before the first one."""
     fits = store.rows("spaces", where=col("base_embedder_id") == lit(base.embedder_id))
-    measured = fits.drop_nulls("noise_std")  # fits of former versions measured no noise
-    newest = measured.sort("fitted_at", "space_id").tail(1)
+    newest = fits.sort("fitted_at", "space_id").tail(1)
     return newest.row(0, named=True) if newest.height else None
 
 
@@ -80,7 +77,15 @@ def wanted_space(store: Store, base: Embedder) -> Embedder:
     return base if newest is None else _centred(base, newest)
 
 
-def _centred(base: Embedder, fit: dict[str, Any]) -> Embedder:
-    directions = decode_directions(fit["directions"], base.dims)
-    relevance = Relevance(fit["noise_mean"], fit["noise_std"], fit["kin"])
-    return CentredEmbedder(fit["space_id"], centred_profile(base.profile), relevance, base, directions)
+def _centred(base: Embedder, fit: dict[str, object]) -> Embedder:
+    profile = centred_profile(base.profile)
+    directions = decode_directions(str(fit["directions"]), base.dims)
+    return CentredEmbedder(str(fit["space_id"]), profile, _relevance(fit, profile), base, directions)
+
+
+def _relevance(fit: dict[str, object], profile: Profile) -> Relevance:
+    """The noise that a fit measured; fits of former versions measured none."""
+    mean, std, kin = (fit[name] for name in ("noise_mean", "noise_std", "kin"))
+    if mean is None or std is None:
+        return guessed_relevance(profile)
+    return Relevance(float(str(mean)), float(str(std)), None if kin is None else float(str(kin)))

@@ -102,8 +102,10 @@ def _switch(run: Stage, base: Embedder, known: dict[str, Vectors]) -> None:
 
 def _is_due(run: Stage, base: Embedder) -> bool:
     newest = newest_fit(run.store, base)
-    last = 0 if newest is None else newest["text_count"]
-    return _text_count(run.store) >= max(FIT_TEXTS, int(FIT_GROWTH * last))
+    least = FIT_TEXTS
+    if newest is not None and newest["noise_std"] is not None:  # fits of former versions measured no noise
+        least = max(least, int(FIT_GROWTH * int(str(newest["text_count"]))))
+    return _text_count(run.store) >= least
 
 
 def _text_count(store: Store) -> int:
