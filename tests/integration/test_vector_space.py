@@ -17,6 +17,7 @@ from slowwave.home.stored_embedder import wanted_space
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.models.embed.batches import BatchEmbedder
+from slowwave.models.embed.relevance import guessed_relevance
 from slowwave.models.embed.space import base_id_of, base_of
 from slowwave.recall.reader import open_reader
 from slowwave.store import EMBEDDER_OF, Store
@@ -123,6 +124,20 @@ def test_a_fit_measures_what_similarity_means_in_the_home(fitted):
     answered = float((vectors @ reader.embedder.embed_query("Who plays the violin?")).max())
     unanswered = float((vectors @ reader.embedder.embed_query("How deep is the fjord?")).max())
     assert unanswered < measured.noise_best(60) < answered
+
+
+def test_a_fit_of_a_former_version_serves_with_a_guess_until_the_next_ingest_measures(folder):
+    home = str(folder / "home")
+    with open_workspace(home) as workspace:
+        fits = workspace.store.rows("spaces").drop("fitted_at")
+        unmeasured = fits.with_columns(noise_mean=None, noise_std=None, kin=None)
+        workspace.commit_plan({"space.fitted": unmeasured.cast(fits.schema)})
+    reader = open_reader(open_home(home))
+    assert reader.embedder is not None
+    assert reader.embedder.relevance == guessed_relevance(reader.embedder.profile)
+    ingest.fn(home=home, sources=[str(folder / "chats")])
+    assert store_of(home).rows("spaces")["noise_std"].null_count() == 0
+    assert vectors_of(store_of(home)).height == 60
 
 
 def test_a_first_fit_embeds_each_text_once(tmp_path, monkeypatch):
