@@ -20,7 +20,7 @@ from slowwave.home.workspace import Workspace
 from slowwave.ingest.statements import Statement, read_note, read_statement
 from slowwave.journal.catalogue import EventRows, rows_of
 from slowwave.recall.reader import Reader
-from slowwave.schemas.choices import SaidBy
+from slowwave.schemas.choices import CorrectionReason, SaidBy
 from slowwave.schemas.identity import content_hash, normalize_text, stable_id
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.requests import CorrectRequest
@@ -47,10 +47,12 @@ def correct(reader: Reader, request: CorrectRequest, *, now: datetime) -> Done:
         old = cell_of(work, request.cell_id)
         _refuse_lines(old, request.text)
         said = statement_of(old, request)
-        known = _said_before(work.store, old, said) if request.origin == "user" else None
-        # a person may say a correction again, with another reason
+        known = _said_before(work.store, old, said)
         if known is None or known["cell_id"] != old["superseded_by"]:
             refuse_retired(old)
+        elif (so := _said_so(request, old, known)) is not None:
+            return so
+        known = known if request.origin == "user" else None
         if content_hash(said.content) == old["content_hash"]:
             return _said_as_it_is(work, request, old, note=note)
         taken = taken_as(request, old, now=now, proposal=known if known and proposed_since(known) else None)
@@ -226,6 +228,26 @@ def _said_before(store: Store, old: Row, said: Statement) -> Row | None:
         (row for row in rows if all(row[name] == getattr(said, name) for name in facts)),
         key=lambda row: (row["cell_id"] == old["superseded_by"], row["recorded_at"], row["cell_id"]),
         default=None,
+    )
+
+
+def _said_so(request: CorrectRequest, old: Row, after: Row) -> Done | None:
+    """The result of the same correction, where it was made before: whoever got no answer says it again.
+
+    None where it says more than that: a person's yes, or another reason.
+    """
+    until = old["valid_until"]
+    is_changed = until is not None and until > old["valid_from"]
+    reason: CorrectionReason = "changed" if is_changed else "wrong"
+    is_same = request.since is None and request.reason in (None, reason)
+    if request.origin == "user" and not (is_a_persons(after) and is_same):
+        return None
+    return Done(
+        cell_id=after["cell_id"],
+        content=after["content"],
+        reason=reason,
+        since=until if is_changed else None,
+        notes=["this was corrected so already; nothing was changed"],
     )
 
 
