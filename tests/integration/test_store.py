@@ -89,7 +89,7 @@ def test_every_table_gives_back_the_rows_that_it_was_given(store: Store):
     for table in [name for name in TABLES if name != "passages"]:  # those are made from turns
         assert store.rows(table).is_empty()
         given = table_of(table, "b a c")
-        assert write(store, table, given)[table] == 3
+        write(store, table, given)
         assert store.rows(table).sort(KEYS[table]).equals(given.sort(KEYS[table])), table
         assert store.by_key(table, ["c", "a", "nobody", "a"])[KEYS[table]].to_list() == ["a", "c"]
         assert store.by_key(table, []).equals(given.clear())
