@@ -437,14 +437,6 @@ def test_after_a_loss_in_the_journal_the_memory_is_that_of_what_is_left(lived, t
         assert len(damaged_stores(home / "store")) == 1, "the store that holds what is lost is kept"
 
 
-def test_a_life_with_steps_that_the_journal_lost_says_so(home, wanted):
-    journal = Journal(home / "journal")
-    journal.path_of(journal.segment_ids()[-1]).unlink()
-    with Memory(home) as memory:
-        told = memory.explain(wanted["cells"]["cell_id"][0])
-    assert any("1 segments of the journal are lost" in note for note in told.life.notes)
-
-
 def test_a_segment_that_is_there_twice_is_folded_once(home, wanted, answers):
     journal = Journal(home / "journal")
     for segment_id in journal.segment_ids()[::5]:

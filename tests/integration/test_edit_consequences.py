@@ -143,7 +143,7 @@ def test_what_had_lived_on_in_an_erased_memory_stands_by_itself(memory, folder):
 
 def talk(tmp_path: Path) -> list[str]:
     said = [
-        "Veronika's surgery is on the ninth of March, keep that to yourselves.",
+        "Veronika's surgery is on the ninth of March, the summer course at the wheels goes on without her.",
         "The glaze kiln of the studio runs at 1040 degrees since May.",
         "Invoices to the pottery supplier are due every second Friday.",
         "The glaze recipe of the studio wants less cobalt, Mara tried it twice.",
