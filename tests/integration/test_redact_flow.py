@@ -56,7 +56,8 @@ def old_rules() -> Iterator[None]:
         ]:
             patched.setattr(f"{name}.redact", lambda text: (text, {}), raising=False)
             patched.setattr(f"{name}.redact_reply", lambda text, _: (text, {}), raising=False)
-        patched.setattr("slowwave.ingest.redact.known.find", lambda *_: [])
+        for name in ("find", "find_in_reply"):
+            patched.setattr(f"slowwave.ingest.redact.known.{name}", lambda *_: [])
         patched.setattr("slowwave.ingest.redact.names.marked", lambda text, _: text)
         patched.setattr("slowwave.home.swept.rules_id", lambda: "of old")
         yield
