@@ -13,6 +13,7 @@ from slowwave.ingest.bounds import Bounds
 from slowwave.ingest.counts import BLANK, LATE_LINE
 from slowwave.ingest.fields import json_value
 from slowwave.ingest.files import BLOCK_BYTES, Input, blocks_of, open_bytes, shown_path
+from slowwave.schemas.report import several
 
 COMPRESSED: Final = ".zst"
 
@@ -110,7 +111,7 @@ def json_records(file: Input) -> Iterator[Record]:
         and line_count == counts.skipped["unreadable line"] + counts.skipped["half-written last line"]
     ):
         raise InputError(
-            f"{shown_path(file.path)} has {line_count} lines and none is JSON: "
+            f"{shown_path(file.path)} has {several(line_count, 'line')} and none is JSON: "
             "expected a transcript with one JSON object a line."
         )
 

@@ -49,7 +49,7 @@ def test_an_empty_file_gives_no_turns_and_says_so(tmp_path, name, content):
         ('{"some": "thing"}', "no known form"),
         ("[1]\n42", "no known form"),
         ("nonsense\nmore", "2 lines and none is JSON"),
-        ("[" * 200_000, "1 lines and none is JSON"),
+        ("[" * 200_000, "1 line and none is JSON"),
     ],
 )
 def test_a_file_in_no_known_form_is_refused_by_name(tmp_path, content, said):
