@@ -9,6 +9,7 @@ from slowwave.schemas.choices import ExportFormat
 from slowwave.schemas.ledger import Ledger
 from slowwave.schemas.refusals import Frozen
 
+EMPTY = "empty file"
 UNREADABLE = "file that cannot be read"
 """The reason under which ingest counts files that no reader could read."""
 

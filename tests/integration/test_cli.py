@@ -170,6 +170,8 @@ def test_an_empty_or_nonsense_file_of_a_folder_is_named_and_stops_no_other(home,
 def test_a_folder_without_anything_to_read_is_named_with_what_to_name_instead(home, tmp_path):
     done = call("ingest", tmp_path, "--home", home)
     assert f"no file to read in '{tmp_path}': name a folder with transcripts" in done.stdout
+    (tmp_path / "empty.jsonl").touch()
+    assert done.exit_code == call("ingest", tmp_path / "empty.jsonl", "--home", home).exit_code == 65
 
 
 def test_a_setting_that_is_not_allowed_is_one_line_that_names_it_and_exit_code_78(home, monkeypatch):

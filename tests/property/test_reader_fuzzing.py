@@ -92,7 +92,9 @@ def read_file(path: Path, content: bytes | None = None) -> WholeFile | None:
         path.write_bytes(content)
     try:
         reading = read_path(path, bounds=BOUNDS)
-        heights = [part.turns.height for part in read_parts(path, find_format(path, bounds=BOUNDS), bounds=BOUNDS)]
+        heights = [
+            part.turns.height for part in read_parts(path, find_format(path, bounds=BOUNDS), bounds=BOUNDS)
+        ]
     except SlowwaveError as error:
         check_line(error)
         return None

@@ -27,6 +27,7 @@ from slowwave.ingest.formats.archive import start_of
 from slowwave.ingest.formats.row import Format
 from slowwave.ingest.lines import json_records
 from slowwave.ingest.turns import RawMessage, Reading, source_of, to_parts
+from slowwave.schemas.report import EMPTY
 
 FORMATS: Final = (
     claude_code.FORMAT,
@@ -46,8 +47,6 @@ FORMATS: Final = (
     documents.FORMAT,
 )
 """In the order in which they are tried, and in which their places are listed."""
-
-EMPTY: Final = "empty file"
 
 
 def read_parts(path: Path, form: Format, *, bounds: Bounds = DEFAULTS) -> Iterator[Reading]:

@@ -50,7 +50,7 @@ def ingest(
     Unchanged files are skipped; no language model is asked. --follow without paths follows what --discover finds. A dry
     run also lists the secrets that redaction would take out of named files, with place, kind and rule and never the
     secret; exit code 1 if there are any. A file that cannot be read is reported and stops no other; the exit code is
-    65 then.
+    65 then, and where there was nothing to read.
     """
     if follow and discover:
         raise click.UsageError("--follow without paths follows what --discover finds: leave --discover out")
@@ -258,12 +258,14 @@ def _require_existing(paths: Iterable[Path]) -> None:
 
 
 def _require_readable(report: "StageReport") -> None:
-    """End with an error where files or folders were left out since they cannot be read; all others were read."""
-    from slowwave.schemas.report import UNREADABLE
+    """End with an error where files or folders cannot be read, though all others were, or where nothing is in any."""
+    from slowwave.schemas.report import EMPTY, UNREADABLE
 
     if refused := report.rejected.get(UNREADABLE, 0):
         what = "1 file or folder" if refused == 1 else f"{refused} files or folders"
         raise InputError(f"{what} could not be read: the report says which and why")
+    if report.rows_in == report.rejected.get(f"not a turn: {EMPTY}", 0):
+        raise InputError("there was nothing to read: the report says what to name")
 
 
 def _discovered(memory: Any, *, is_agreed: bool, as_json: bool) -> list[str]:
