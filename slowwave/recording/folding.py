@@ -95,8 +95,6 @@ class Folding:
 
     def now(self) -> None:
         """Fold what waits; beside a run as soon as it can be."""
-        with self._lock:
-            self._timer = None
         if self._fold(0.0) == "busy":
             self.soon()
 
@@ -105,21 +103,30 @@ class Folding:
         with self._lock:
             self._has_work = True
             if self._timer is None:
-                self._timer = threading.Timer(FOLD_SECONDS, self.now)
+                self._timer = threading.Timer(FOLD_SECONDS, self._fold_in_time)
                 self._timer.daemon = True
                 self._timer.start()
 
     def finish(self, *, most_seconds: float) -> None:
         """Fold what waits now, in at most so long; a run that writes is waited for as an edit waits for it."""
         with self._lock:
-            has_work, timer = self._has_work, self._timer
-        if timer is not None:
-            timer.cancel()
+            has_work = self._has_work or self._timer is not None
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = None
         if has_work:
             patience = self._reader.home.settings.edits.lock_seconds
             last = threading.Thread(target=self._fold, args=(patience,), daemon=True)
             last.start()
             last.join(most_seconds)
+
+    def _fold_in_time(self) -> None:
+        with self._lock:
+            if self._timer is None:
+                return
+            self._timer = None
+        if self._fold(0.0) == "busy":
+            self.soon()
 
     def _fold(self, patience_seconds: float) -> Folded:
         done: Folded = "failed"

@@ -7,7 +7,7 @@ import ast
 
 from tests.conventions.source import LIBRARY, functions, modules
 
-MOST_LINES, MOST_MODULES, MOST_STATEMENTS = 50_700, 384, 29_360
+MOST_LINES, MOST_MODULES, MOST_STATEMENTS = 50_710, 384, 29_370
 MEDIAN_LINES, MOST_LINES_OF_NINE_IN_TEN = 8, 25
 
 
