@@ -164,7 +164,7 @@ def switch_from_damaged(fresh: Store, now: datetime) -> None:
 
 
 def set_aside(root: Path, now: datetime) -> Path:
-    """Rename whatever stands in the place of the store's folder; nothing of it is read or deleted."""
+    """Rename what is in the place of the store's folder; nothing of it is read or deleted."""
     return root.rename(root.with_name(f"{ASIDE}-{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"))
 
 

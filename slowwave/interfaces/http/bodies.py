@@ -45,7 +45,7 @@ Id = Annotated[
 
 
 class EraseBody(Request):
-    """What to erase is in the address."""
+    """Body of an erase; the address names the memory."""
 
     dry_run: Switch = Field(default=False, description="Show what would change, and change nothing.")
 

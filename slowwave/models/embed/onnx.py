@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ THREADS = 4
 
 TEXTS_A_CALL = 8
 """Texts a call of the network: calls of 64 took 1.5 times the CPU, since all are padded to the longest."""
+
+_loading = Lock()
 
 
 def open_onnx(settings: EmbeddingSettings) -> Embedder:
@@ -118,8 +121,13 @@ class OnnxModel:
         means: Vectors = (states * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True).clip(1)
         return means
 
-    @cached_property
+    @property
     def _loaded(self) -> tuple[Any, Any]:
+        with _loading:  # concurrent first questions must not load it twice
+            return self._loaded_once
+
+    @cached_property
+    def _loaded_once(self) -> tuple[Any, Any]:
         """Tokenizer and session."""
         import onnxruntime  # noqa: PLC0415
         from tokenizers import Tokenizer  # noqa: PLC0415
